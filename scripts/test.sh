@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Builds vramtrace and runs every test. Installs what is missing first (and says so). Quick the second time.
+#   scripts/test.sh             release build, all tests
+#   scripts/test.sh --all       the same, then ASan+UBSan and TSan builds of all that can run under them, and the format check
+# Environment: VRAMTRACE_BUILD_JOBS (default: number of cores).
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+all=
+for option in "$@"; do
+    case $option in
+    --all) all=yes ;;
+    *) echo "test.sh: unknown option '$option' (only --all is known)" >&2; exit 2 ;;
+    esac
+done
+jobs=${VRAMTRACE_BUILD_JOBS:-$(nproc)}
+
+scripts/install_dependencies.sh ${all:+--with-checks}
+launcher=()
+if command -v ccache >/dev/null; then
+    launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
+fi
+
+# run PRESET: configure, build, test.
+run() {
+    echo "== $1: build"
+    cmake --preset "$1" "${launcher[@]}" -DVRAMTRACE_BENCHMARKS=ON >"build-$1.log" 2>&1 || { cat "build-$1.log"; exit 1; }
+    cmake --build --preset "$1" -j "$jobs" >>"build-$1.log" 2>&1 || { tail -n 60 "build-$1.log"; exit 1; }
+    echo "== $1: test"
+    ctest --preset "$1" -j "$jobs" --timeout 600
+}
+
+run release
+if [ -n "$all" ]; then
+    run asan
+    run tsan
+    scripts/check_format.sh
+fi
