@@ -5,6 +5,7 @@
 
 #include "trace/definition.h"
 #include "trace/event.h"
+#include "trace/process_header.h"
 
 // THE ONE DOOR from the hooks to the trace. Never blocks for long, never allocates from the job's heap, never throws;
 // whatever goes wrong is counted (trace/process_header.h Loss) and the job goes on.
@@ -32,5 +33,13 @@ void in_flight_leave(int slot);
 // Publishes a String/Fact/Device definition (interned: the same bytes give the same id) and returns its id; 0 before the
 // ring is open or when the table is full (counted).
 trace::DefinitionId define(trace::DefinitionKind kind, const void* body, uint32_t bytes);
+
+// Called in each process once its ring is there and before its first event is written: where the hooks publish what events
+// name by an index (Names) and what is known of the driver. May call define(); must not call record(). Setting it twice
+// with the same function is fine; it survives a fork. Set it before the first record().
+void set_opened_callback(void (*callback)());
+
+// Counts one loss that a caller has noticed (a name that could not be published, …). Nothing before the ring is open.
+void count_loss(trace::Loss reason);
 
 }  // namespace vramtrace::shim

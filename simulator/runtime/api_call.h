@@ -12,8 +12,12 @@ namespace vramtrace::simulator::runtime {
 cudaError_t report(cudaError_t error);
 
 /// Driver and runtime number their errors alike since CUDA 10.1.
-inline cudaError_t to_error(CUresult result) { return static_cast<cudaError_t>(result); }
-inline cudaError_t to_error(cudaError_t error) { return error; }
+inline cudaError_t to_error(CUresult result) {
+    return static_cast<cudaError_t>(result);
+}
+inline cudaError_t to_error(cudaError_t error) {
+    return error;
+}
 
 /// Runs `body(driver table)`, which returns CUresult or cudaError_t.
 template <typename Body>
@@ -33,8 +37,12 @@ cudaError_t with_context(Body&& body) {
 }
 
 /// Device addresses are pointers to the runtime and integers to the driver.
-inline CUdeviceptr device_address(const void* pointer) { return reinterpret_cast<CUdeviceptr>(pointer); }
-inline CUdeviceptr* device_address_out(void** pointer) { return reinterpret_cast<CUdeviceptr*>(pointer); }
+inline CUdeviceptr device_address(const void* pointer) {
+    return reinterpret_cast<CUdeviceptr>(pointer);
+}
+inline CUdeviceptr* device_address_out(void** pointer) {
+    return reinterpret_cast<CUdeviceptr*>(pointer);
+}
 
 // Files whose functions exist once per kind of default stream are compiled twice: with per-thread streams the public
 // headers rename the functions and this macro picks the driver entry of that kind.

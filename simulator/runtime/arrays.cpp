@@ -140,7 +140,7 @@ cudaError_t cudaExternalMemoryGetMappedMipmappedArray(cudaMipmappedArray_t* mipm
         descriptor.Depth = desc->extent.depth;
         descriptor.Flags = desc->flags;
         return to_error(driver.cuExternalMemoryGetMappedMipmappedArray_v10000(
-            reinterpret_cast<CUmipmappedArray*>(mipmap), memory, &driver_desc));
+            reinterpret_cast<CUmipmappedArray*>(mipmap), reinterpret_cast<CUexternalMemory>(memory), &driver_desc));
     });
 }
 

@@ -65,9 +65,8 @@ cudaError_t cudaDeviceGetAttribute(int* value, enum cudaDeviceAttr attribute, in
 }
 
 cudaError_t cudaSetValidDevices(int* devices, int count) {
-    return with_driver([&](const DriverCalls&) {
-        return devices == nullptr && count != 0 ? cudaErrorInvalidValue : cudaSuccess;
-    });
+    return with_driver(
+        [&](const DriverCalls&) { return devices == nullptr && count != 0 ? cudaErrorInvalidValue : cudaSuccess; });
 }
 
 cudaError_t cudaChooseDevice(int* device, const struct cudaDeviceProp* wanted) {
@@ -97,15 +96,13 @@ cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
 }
 
 cudaError_t cudaDeviceGetLimit(size_t* value, enum cudaLimit limit) {
-    return with_context([&](const DriverCalls& driver) {
-        return driver.cuCtxGetLimit_v3010(value, static_cast<CUlimit>(limit));
-    });
+    return with_context(
+        [&](const DriverCalls& driver) { return driver.cuCtxGetLimit_v3010(value, static_cast<CUlimit>(limit)); });
 }
 
 cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
-    return with_context([&](const DriverCalls& driver) {
-        return driver.cuCtxSetLimit_v3010(static_cast<CUlimit>(limit), value);
-    });
+    return with_context(
+        [&](const DriverCalls& driver) { return driver.cuCtxSetLimit_v3010(static_cast<CUlimit>(limit), value); });
 }
 
 cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache* config) {
@@ -115,9 +112,8 @@ cudaError_t cudaDeviceGetCacheConfig(enum cudaFuncCache* config) {
 }
 
 cudaError_t cudaDeviceSetCacheConfig(enum cudaFuncCache config) {
-    return with_context([&](const DriverCalls& driver) {
-        return driver.cuCtxSetCacheConfig_v3020(static_cast<CUfunc_cache>(config));
-    });
+    return with_context(
+        [&](const DriverCalls& driver) { return driver.cuCtxSetCacheConfig_v3020(static_cast<CUfunc_cache>(config)); });
 }
 
 cudaError_t cudaDeviceGetSharedMemConfig(enum cudaSharedMemConfig* config) {
@@ -133,9 +129,8 @@ cudaError_t cudaDeviceSetSharedMemConfig(enum cudaSharedMemConfig config) {
 }
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-    return with_context([&](const DriverCalls& driver) {
-        return driver.cuCtxGetStreamPriorityRange_v5050(least, greatest);
-    });
+    return with_context(
+        [&](const DriverCalls& driver) { return driver.cuCtxGetStreamPriorityRange_v5050(least, greatest); });
 }
 
 cudaError_t cudaCtxResetPersistingL2Cache() {
@@ -143,15 +138,12 @@ cudaError_t cudaCtxResetPersistingL2Cache() {
 }
 
 cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* bus_id) {
-    return with_driver([&](const DriverCalls& driver) {
-        return driver.cuDeviceGetByPCIBusId_v4010(device, bus_id);
-    });
+    return with_driver([&](const DriverCalls& driver) { return driver.cuDeviceGetByPCIBusId_v4010(device, bus_id); });
 }
 
 cudaError_t cudaDeviceGetPCIBusId(char* bus_id, int length, int device) {
-    return with_driver([&](const DriverCalls& driver) {
-        return driver.cuDeviceGetPCIBusId_v4010(bus_id, length, device);
-    });
+    return with_driver(
+        [&](const DriverCalls& driver) { return driver.cuDeviceGetPCIBusId_v4010(bus_id, length, device); });
 }
 
 cudaError_t cudaDeviceGetP2PAttribute(int* value, enum cudaDeviceP2PAttr attribute, int from, int to) {
@@ -161,9 +153,8 @@ cudaError_t cudaDeviceGetP2PAttribute(int* value, enum cudaDeviceP2PAttr attribu
 }
 
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
-    return with_driver([&](const DriverCalls& driver) {
-        return driver.cuDeviceCanAccessPeer_v4000(can, device, peer);
-    });
+    return with_driver(
+        [&](const DriverCalls& driver) { return driver.cuDeviceCanAccessPeer_v4000(can, device, peer); });
 }
 
 cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) {

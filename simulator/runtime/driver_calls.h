@@ -9,6 +9,10 @@
 
 namespace vramtrace::simulator::runtime {
 
+// The header lists these two at their second version only; the first takes the same arguments.
+using PFN_cuDevicePrimaryCtxRelease_v7000 = PFN_cuDevicePrimaryCtxRelease_v11000;
+using PFN_cuDevicePrimaryCtxReset_v7000 = PFN_cuDevicePrimaryCtxReset_v11000;
+
 struct DriverCalls {
 #define LOOKUP(name, version, symbol) PFN_##name##_v##version name##_v##version;
 #define LOOKUP_PTSZ(name, version, symbol) PFN_##name##_v##version##_ptsz name##_v##version##_ptsz;
@@ -26,6 +30,7 @@ struct DriverCalls {
 struct DriverAccess {
     cudaError_t error;
     int version;
+    void* library;  // what dlopen gave
     DriverCalls calls;
 };
 

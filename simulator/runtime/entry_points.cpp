@@ -11,7 +11,7 @@
 #include <cstring>
 #include <iterator>
 
-#if defined(SIMULATED_CUDART_SHARED) && defined(__x86_64__)
+#ifdef SIMULATED_CUDART_OLD_DLSYM
 // A distributed shared runtime imports these at the oldest version of the platform; a statically linked one at that of
 // the linking toolchain. Interposers must satisfy both, so the simulated libraries differ in the same way.
 __asm__(".symver dlopen, dlopen@GLIBC_2.2.5");
@@ -33,7 +33,9 @@ DriverAccess access_{};
 pthread_once_t once_ = PTHREAD_ONCE_INIT;
 pid_t owner_ = 0;
 
-CUresult answer_not_supported() { return CUDA_ERROR_NOT_SUPPORTED; }
+CUresult answer_not_supported() {
+    return CUDA_ERROR_NOT_SUPPORTED;
+}
 
 #define PLACE(member) reinterpret_cast<void**>(&access_.calls.member)
 const Lookup kLookups[] = {
@@ -83,6 +85,7 @@ void open_driver() {
     access_.error = cudaErrorInsufficientDriver;
     void* driver = dlopen("libcuda.so.1", RTLD_NOW);
     if (driver == nullptr) return;
+    access_.library = driver;
     look_up_all(driver);
     DriverCalls& calls = access_.calls;
     if (calls.cuInit_v2000 == nullptr || calls.cuDriverGetVersion_v2020 == nullptr ||
@@ -105,6 +108,8 @@ const DriverAccess& driver_access() {
     return access_;
 }
 
-void close_driver_access() { access_.error = cudaErrorCudartUnloading; }
+void close_driver_access() {
+    access_.error = cudaErrorCudartUnloading;
+}
 
 }  // namespace vramtrace::simulator::runtime

@@ -45,7 +45,9 @@ cudaError_t cudaGetLastError() {
     return error;
 }
 
-cudaError_t cudaPeekAtLastError() { return last_error_; }
+cudaError_t cudaPeekAtLastError() {
+    return last_error_;
+}
 
 const char* cudaGetErrorName(cudaError_t error) {
     const ErrorText* entry = find_text(error);

@@ -37,8 +37,8 @@ cudaError_t cudaMalloc3D(struct cudaPitchedPtr* pitched, struct cudaExtent exten
         *pitched = cudaPitchedPtr{nullptr, 0, extent.width, extent.height};
         const size_t rows = extent.height * extent.depth;
         if (extent.width == 0 || rows == 0) return cudaSuccess;
-        return to_error(driver.cuMemAllocPitch_v3020(device_address_out(&pitched->ptr), &pitched->pitch, extent.width,
-                                                     rows, 4));
+        return to_error(
+            driver.cuMemAllocPitch_v3020(device_address_out(&pitched->ptr), &pitched->pitch, extent.width, rows, 4));
     });
 }
 
@@ -55,8 +55,7 @@ cudaError_t cudaFree(void* pointer) {
 }
 
 cudaError_t cudaMemGetInfo(size_t* free_bytes, size_t* total_bytes) {
-    return with_context(
-        [&](const DriverCalls& driver) { return driver.cuMemGetInfo_v3020(free_bytes, total_bytes); });
+    return with_context([&](const DriverCalls& driver) { return driver.cuMemGetInfo_v3020(free_bytes, total_bytes); });
 }
 
 // ---- host memory ----
@@ -135,7 +134,8 @@ cudaError_t cudaImportExternalMemory(cudaExternalMemory_t* memory, const struct 
         std::memcpy(&driver_desc.handle, &desc->handle, sizeof desc->handle);
         driver_desc.size = desc->size;
         driver_desc.flags = desc->flags;
-        return to_error(driver.cuImportExternalMemory_v10000(memory, &driver_desc));
+        return to_error(
+            driver.cuImportExternalMemory_v10000(reinterpret_cast<CUexternalMemory*>(memory), &driver_desc));
     });
 }
 
@@ -147,13 +147,15 @@ cudaError_t cudaExternalMemoryGetMappedBuffer(void** pointer, cudaExternalMemory
         driver_desc.offset = desc->offset;
         driver_desc.size = desc->size;
         driver_desc.flags = desc->flags;
-        return to_error(
-            driver.cuExternalMemoryGetMappedBuffer_v10000(device_address_out(pointer), memory, &driver_desc));
+        return to_error(driver.cuExternalMemoryGetMappedBuffer_v10000(
+            device_address_out(pointer), reinterpret_cast<CUexternalMemory>(memory), &driver_desc));
     });
 }
 
 cudaError_t cudaDestroyExternalMemory(cudaExternalMemory_t memory) {
-    return with_context([&](const DriverCalls& driver) { return driver.cuDestroyExternalMemory_v10000(memory); });
+    return with_context([&](const DriverCalls& driver) {
+        return driver.cuDestroyExternalMemory_v10000(reinterpret_cast<CUexternalMemory>(memory));
+    });
 }
 
 // ---- questions and hints ----
@@ -180,9 +182,9 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* attributes, c
             attributes->hostPointer = const_cast<void*>(pointer);
             return cudaSuccess;
         }
-        attributes->type = managed != 0                           ? cudaMemoryTypeManaged
+        attributes->type = managed != 0                        ? cudaMemoryTypeManaged
                            : memory_type == CU_MEMORYTYPE_HOST ? cudaMemoryTypeHost
-                                                                  : cudaMemoryTypeDevice;
+                                                               : cudaMemoryTypeDevice;
         attributes->device = device;
         attributes->devicePointer = reinterpret_cast<void*>(device_pointer);
         attributes->hostPointer = host_pointer;
@@ -190,8 +192,8 @@ cudaError_t cudaPointerGetAttributes(struct cudaPointerAttributes* attributes, c
     });
 }
 
-cudaError_t cudaMemRangeGetAttribute(void* data, size_t size, enum cudaMemRangeAttribute attribute,
-                                     const void* pointer, size_t count) {
+cudaError_t cudaMemRangeGetAttribute(void* data, size_t size, enum cudaMemRangeAttribute attribute, const void* pointer,
+                                     size_t count) {
     return with_context([&](const DriverCalls& driver) {
         return driver.cuMemRangeGetAttribute_v8000(data, size, static_cast<CUmem_range_attribute>(attribute),
                                                    device_address(pointer), count);

@@ -19,6 +19,11 @@
 //   2·lap + 1  claimed: being filled
 //   2·lap + 2  committed: readable; becomes "free for lap + 1" when the collector moves the tail past it
 //   bit 63 set abandoned by the collector in that state: its writer died or stalled
+//     abandoned | even   nobody is in the slot: a writer of a later lap may claim it
+//     abandoned | odd    "retired": its stalled writer may still be filling it. Nobody uses the slot until that writer
+//                        finds its commit refused and makes it abandoned | even. Laps pass over it.
+// A ticket that ends without an event is "void" (abandoned, or passed over). Its writer writes the event again under
+// another ticket and counts `rewritten`; what is left, void − rewritten, are events lost.
 //
 // A writer: closed? room (head − tail < slot_count − kWriterSlack)? → ticket = head.fetch_add(1) → claim by CAS
 // (2·lap → 2·lap+1) → fill → commit by CAS (2·lap+1 → 2·lap+2). A CAS that fails means the collector gave the slot up:
@@ -53,12 +58,21 @@ struct RingHeader {
     alignas(64) std::atomic<uint64_t> tail{0};  // slots before it are durable in the container. release; writers acquire
     std::atomic<uint64_t> heartbeat{0};         // CLOCK_MONOTONIC ns of the collector's last round; 0 = never seen one
     std::atomic<uint32_t> collector_pid{0};
-    std::atomic<uint32_t> abandoned{0};         // slots it gave up in this segment (counted in Loss::Abandoned too)
+    std::atomic<uint32_t> abandoned{0};         // void tickets it met in this segment (counted in Loss::Abandoned too)
 
     // Releases that have been recorded and whose real call has not returned yet: ticket + 1, or 0. A process that dies
     // inside cuMemFree leaves its ticket here: "in flight". Claimed by CAS(0 → ticket + 1), given back by a store of 0.
     alignas(64) std::atomic<uint64_t> in_flight[kInFlightSlots];
+
+    // Written by the job.
+    alignas(64) std::atomic<uint64_t> closed_at{0};  // tickets this segment handed out, once closed; 0 = not closed. release
+    std::atomic<uint64_t> rewritten{0};        // segment 0 only: void tickets whose event was written under another one
+    std::atomic<uint64_t> first_loss_time{0};  // segment 0 only: CLOCK_MONOTONIC ns of the first event lost; 0 = none
+    std::atomic<uint32_t> segments{0};         // segment 0 only: segments that exist or existed. release, after their header
 };
+static_assert(offsetof(RingHeader, head) == 256 && offsetof(RingHeader, losses) == 320);
+static_assert(offsetof(RingHeader, tail) == 384 && offsetof(RingHeader, in_flight) == 448);
+static_assert(offsetof(RingHeader, closed_at) == 448 + 8 * kInFlightSlots);
 static_assert(sizeof(RingHeader) <= kRingHeaderBytes);
 static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t>::is_always_lock_free);
 

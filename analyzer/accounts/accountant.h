@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include "analyzer/accounts/accounts.h"
+#include "analyzer/replay/replay.h"
+#include "trace/event.h"
+#include "trace/event_source.h"
+
+// THE ONLY WAY FROM EVENTS TO NUMBERS. The collector pushes drained batches, the analysis read ones; how events are cut
+// into batches changes nothing. Memory grows with what is live and with call sites, not with events.
+namespace vramtrace::accounts {
+
+class Accountant {
+public:
+    Accountant();
+    ~Accountant();
+    Accountant(const Accountant&) = delete;
+    Accountant& operator=(const Accountant&) = delete;
+
+    void add(std::span<const trace::Event> events);
+    // After the last event: releases in flight at the process's death are counted apart. Call once.
+    void finish(const trace::SourceStatus& status);
+    // The numbers so far; may be asked for at any time (live views), costs O(live + sites).
+    Accounts accounts() const;
+    // The live set behind them, and a place for further observers (exports). Attach before the first add().
+    const replay::Replay& replay() const;
+    void attach(replay::Observer& observer);
+
+private:
+    struct Parts;
+    std::unique_ptr<Parts> parts_;
+};
+
+// Reads a source to its end: add() all, finish().
+Accounts account(trace::EventSource& source);
+
+}  // namespace vramtrace::accounts

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/accounts/peak.h"
+
+#include <algorithm>
+
+namespace vramtrace::accounts {
+
+Peak::Share& Peak::share(SiteId site) {
+    while (shares_.size() <= site) {
+        const SiteKey& key = sites_->key(static_cast<SiteId>(shares_.size()));
+        uint16_t& known = places_[place(key.device, key.quantity())];
+        if (known == kNone) {
+            known = static_cast<uint16_t>(ledgers_.size());
+            ledgers_.emplace_back();
+            ledgers_.back().total.device = key.device;
+            ledgers_.back().total.quantity = key.quantity();
+        }
+        shares_.emplace_back();
+        shares_.back().ledger = known;
+    }
+    return shares_[site];
+}
+
+void Peak::grow(const Allocation& allocation, Moment now) {
+    Share& site = share(allocation.site);
+    Ledger& ledger = ledgers_[site.ledger];
+    if (site.version != ledger.version) site.at_peak = site.live, site.version = ledger.version;
+    Amount& live = ledger.total.live;
+    const uint64_t before = measure(ledger, live);
+    site.live.add(allocation.counted_bytes());
+    live.add(allocation.counted_bytes());
+    const uint64_t after = measure(ledger, live);
+    ledger.timeline.record(now.time, before, after);
+    if (after > measure(ledger, ledger.total.peak)) {
+        ledger.total.peak = live;
+        ledger.total.peak_moment = now;
+        ++ledger.version;
+    }
+}
+
+void Peak::on_allocate(const Allocation& allocation) {
+    ledger_of(allocation).total.allocated.add(allocation.counted_bytes());
+    grow(allocation, allocation.birth);
+}
+
+void Peak::on_release(const Allocation& allocation, const replay::Release& release) {
+    Share& site = share(allocation.site);
+    Ledger& ledger = ledgers_[site.ledger];
+    if (site.version != ledger.version) site.at_peak = site.live, site.version = ledger.version;
+    const uint64_t before = measure(ledger, ledger.total.live);
+    site.live.take(allocation.counted_bytes());
+    ledger.total.live.take(allocation.counted_bytes());
+    ledger.total.ended[static_cast<size_t>(release.ending)].add(allocation.counted_bytes());
+    ledger.timeline.record(release.moment.time, before, measure(ledger, ledger.total.live));
+}
+
+void Peak::on_restore(const Allocation& allocation, const replay::Release& taken_back, Moment now) {
+    ledger_of(allocation).total.ended[static_cast<size_t>(taken_back.ending)].take(allocation.counted_bytes());
+    grow(allocation, now);
+}
+
+void Peak::on_context_lost(const Allocation& allocation, const replay::Release& was) {
+    Total& total = ledger_of(allocation).total;
+    total.ended[static_cast<size_t>(was.ending)].take(allocation.counted_bytes());
+    total.ended[static_cast<size_t>(Ending::ContextLost)].add(allocation.counted_bytes());
+}
+
+void Peak::on_in_flight(const Allocation& allocation, const replay::Release& was) {
+    Total& total = ledger_of(allocation).total;
+    total.ended[static_cast<size_t>(was.ending)].take(allocation.counted_bytes());
+    total.in_flight.add(allocation.counted_bytes());
+}
+
+void Peak::on_failed(const trace::Event&, SiteId site) { share(site); }
+
+Amount Peak::live(uint8_t device, Quantity quantity) const {
+    const uint16_t known = places_[place(device, quantity)];
+    return known == kNone ? Amount{} : ledgers_[known].total.live;
+}
+
+uint64_t Peak::version(uint8_t device, Quantity quantity) const {
+    const uint16_t known = places_[place(device, quantity)];
+    return known == kNone ? 0 : ledgers_[known].version;
+}
+
+Amount Peak::at_peak_of(SiteId site) const {
+    if (site >= shares_.size()) return {};
+    const Share& share = shares_[site];
+    return share.version == ledgers_[share.ledger].version ? share.at_peak : share.live;
+}
+
+std::vector<const Peak::Ledger*> Peak::sorted() const {
+    std::vector<const Ledger*> out;
+    for (const uint16_t known : places_) {  // places are in the order of device and quantity
+        if (known != kNone) out.push_back(&ledgers_[known]);
+    }
+    return out;
+}
+
+std::vector<Total> Peak::totals() const {
+    std::vector<Total> out;
+    for (const Ledger* ledger : sorted()) out.push_back(ledger->total);
+    return out;
+}
+
+std::vector<Timeline> Peak::timelines() const {
+    std::vector<Timeline> out;
+    for (const Ledger* ledger : sorted()) {
+        out.push_back(ledger->timeline.timeline(ledger->total.device, ledger->total.quantity));
+    }
+    return out;
+}
+
+}  // namespace vramtrace::accounts

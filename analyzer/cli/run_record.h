@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analyzer/cli/job.h"
+
+// run.json: what `vramtrace run` knows of the job it started and nobody else can.
+//   { "schema_version": 1, "pid": 4711, "start_time": 8812, "host": "node1", "boot_id": "…", "directory": "/home/me",
+//     "command": ["./train", "--epochs", "3"], "running": false, "exit_code": 0, "signal": null, "core_dumped": false,
+//     "start_error": null, "started_realtime_ns": …, "ended_realtime_ns": …, "started_monotonic_ns": …,
+//     "ended_monotonic_ns": …, "max_rss_bytes": …, "user_seconds": …, "system_seconds": … }
+// While the job runs, "running" is true and what is not known yet is null.
+namespace vramtrace::cli {
+
+constexpr unsigned kRunSchema = 1;
+
+// Replaces run.json in `directory`; false if that cannot be done.
+bool write_run_record(const std::string& directory, const std::vector<std::string>& command, const JobEnd& end, bool running);
+
+}  // namespace vramtrace::cli

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/cli/trace_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+namespace vramtrace::cli {
+
+namespace {
+
+namespace files = std::filesystem;
+
+bool ends_with(const std::string& text, std::string_view end) {
+    return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
+}
+
+// STEM.ring.N, with N digits only.
+bool is_ring_name(const std::string& name) {
+    const size_t at = name.rfind(".ring");
+    if (at == std::string::npos) return false;
+    const std::string rest = name.substr(at + 5);
+    return rest.empty() || (rest[0] == '.' && rest.size() > 1 && rest.find_first_not_of("0123456789", 1) == std::string::npos);
+}
+
+bool is_event_file(const std::string& name) {
+    return ends_with(name, ".trace") || is_ring_name(name);
+}
+
+bool is_trace_file(const std::string& name) {
+    return is_event_file(name) || ends_with(name, ".defs") || name == "run.json" || name == "symbols.json" ||
+           name == "collector.lock" || name == "collector.log" || name == "live.json";
+}
+
+template <typename Visit>
+void for_each_name(const std::string& directory, Visit visit) {
+    std::error_code ignored;
+    for (files::directory_iterator it(directory, ignored), end; !ignored && it != end; it.increment(ignored)) {
+        visit(it->path());
+    }
+}
+
+// The newest change of an event file or of run.json in it; 0 if it holds no trace.
+int64_t trace_time(const std::string& directory) {
+    int64_t newest = 0;
+    for_each_name(directory, [&](const files::path& path) {
+        const std::string name = path.filename().string();
+        if (!is_event_file(name) && name != "run.json") return;
+        struct stat status {};
+        if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return;
+        newest = std::max(newest, static_cast<int64_t>(status.st_mtim.tv_sec) * 1000000000 + status.st_mtim.tv_nsec);
+    });
+    return newest;
+}
+
+}  // namespace
+
+std::string fresh_directory_name(const std::string& command, int pid) {
+    std::string name;
+    for (const char byte : files::path(command).filename().string()) {
+        const bool plain = (byte >= '0' && byte <= '9') || (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z');
+        name += plain || byte == '.' || byte == '_' ? byte : '-';
+    }
+    name = "vramtrace-" + name.substr(0, 64) + "-" + std::to_string(pid);
+    std::string candidate = name;
+    std::error_code ignored;
+    for (int i = 2; files::exists(files::symlink_status(candidate, ignored)); ++i) candidate = name + "." + std::to_string(i);
+    return candidate;
+}
+
+bool holds_trace(const std::string& directory) {
+    return trace_time(directory) != 0;
+}
+
+bool collector_at_work(const std::string& directory) {
+    const std::string path = directory + "/collector.lock";
+    const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
+    if (descriptor < 0) return false;
+    bool held = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+    struct flock record {};
+    record.l_type = F_WRLCK;
+    record.l_whence = SEEK_SET;
+    if (!held && fcntl(descriptor, F_OFD_GETLK, &record) == 0) held = record.l_type != F_UNLCK;
+    close(descriptor);
+    return held;
+}
+
+Failed prepare_directory(std::string& path, bool overwrite) {
+    std::error_code error;
+    const files::path absolute = files::absolute(path, error).lexically_normal();
+    if (error || path.empty()) return {"'" + path + "' is no name for a directory"};
+    path = absolute.string();
+    if (path.size() > 1 && path.back() == '/') path.pop_back();
+    if (files::path(path).has_parent_path()) files::create_directories(files::path(path).parent_path(), error);
+    if (mkdir(path.c_str(), 0700) == 0) return {};
+    if (errno != EEXIST) return {"cannot create the directory " + path + ": " + std::strerror(errno)};
+    if (!files::is_directory(path, error)) return {path + " exists and is no directory"};
+    if (access(path.c_str(), W_OK | X_OK) != 0) return {"cannot write to the directory " + path + ": " + std::strerror(errno)};
+    if (!holds_trace(path) || collector_at_work(path)) return {};
+    if (!overwrite) return {path + " holds a trace already; name another directory, or add --overwrite to remove that trace"};
+    for_each_name(path, [](const files::path& file) {
+        struct stat status {};
+        const bool plain = lstat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+        if (plain && is_trace_file(file.filename().string())) unlink(file.c_str());
+    });
+    if (holds_trace(path)) return {"cannot remove the trace in " + path};
+    return {};
+}
+
+std::string newest_trace() {
+    if (const char* named = std::getenv("VRAMTRACE_DIR"); named != nullptr && holds_trace(named)) return named;
+    std::string best;
+    int64_t best_time = 0;
+    const auto consider = [&](const std::string& directory) {
+        const int64_t time = trace_time(directory);
+        if (time > best_time) {
+            best = directory;
+            best_time = time;
+        }
+    };
+    consider(".");
+    for_each_name(".", [&](const files::path& path) {
+        std::error_code ignored;
+        const std::string name = path.filename().string();
+        if (name.rfind("vramtrace-", 0) == 0 && files::is_directory(path, ignored)) consider(name);
+    });
+    return best;
+}
+
+}  // namespace vramtrace::cli

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <vector>
+
+// WHERE TRACES LIE: making the directory for a new one, finding the newest.
+namespace vramtrace::cli {
+
+struct Failed {
+    std::string sentence;  // empty = it went well
+    explicit operator bool() const { return !sentence.empty(); }
+};
+
+// "vramtrace-train-4711" in the current directory, a number behind it if that exists already.
+std::string fresh_directory_name(const std::string& command, int pid);
+
+// Creates `directory` (0700, with what lies above it) or accepts an existing one without a trace in it. A trace that is
+// still being recorded is joined (one job of several ranks), a finished one is refused, or removed with `overwrite`:
+// only files that are a trace's, never others. `path` becomes absolute.
+Failed prepare_directory(std::string& path, bool overwrite);
+
+// Whether `directory` holds files of a trace.
+bool holds_trace(const std::string& directory);
+
+// The directory to read when none was named: $VRAMTRACE_DIR if it holds a trace, else the one with the newest trace
+// among ./vramtrace-* and the current directory itself. Empty if there is none.
+std::string newest_trace();
+
+// True while a collector holds the directory's lock.
+bool collector_at_work(const std::string& directory);
+
+}  // namespace vramtrace::cli

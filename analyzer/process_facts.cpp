@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/process_facts.h"
+
+#include <cstring>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "analyzer/print/units.h"
+#include "analyzer/symbolize/module_files.h"
+#include "analyzer/symbolize/vendor_libraries.h"
+
+namespace vramtrace {
+
+namespace {
+
+using Bytes = std::span<const std::byte>;
+using End = trace::SourceStatus::End;
+
+template <typename Body>
+bool read_body(Bytes& bytes, Body& body) {
+    if (bytes.size() < sizeof body) return false;
+    std::memcpy(&body, bytes.data(), sizeof body);
+    bytes = bytes.subspan(sizeof body);
+    return true;
+}
+
+std::string text_of(Bytes bytes, size_t length = SIZE_MAX) {
+    return {reinterpret_cast<const char*>(bytes.data()), std::min(length, bytes.size())};
+}
+
+std::vector<std::string> split_at_nul(const std::string& text) {
+    std::vector<std::string> parts;
+    for (size_t start = 0; start < text.size();) {
+        const size_t end = std::min(text.find('\0', start), text.size());
+        parts.push_back(text.substr(start, end - start));
+        start = end + 1;
+    }
+    return parts;
+}
+
+// "13000" → "13.0", as cuDriverGetVersion counts: 1000·major + 10·minor.
+std::string version_text(const std::string& number) {
+    const unsigned long value = std::strtoul(number.c_str(), nullptr, 10);
+    if (value == 0) return number;
+    return std::to_string(value / 1000) + "." + std::to_string(value % 1000 / 10);
+}
+
+void take_fact(ProcessFacts& facts, const std::string& key, const std::string& value) {
+    if (key == trace::fact::kCommand) facts.command = split_at_nul(value);
+    if (key == trace::fact::kExecutable) facts.executable = value;
+    if (key == trace::fact::kWorkingDirectory) facts.directory = value;
+    if (key == trace::fact::kDriverVersion) facts.driver_version = version_text(value);
+    if (key == trace::fact::kDriverPath) facts.driver_path = value;
+    if (key == trace::fact::kShimVersion) facts.shim_version = value;
+    if (key == trace::fact::kSettings) facts.settings = split_at_nul(value);
+    if (key == trace::fact::kUnloadable) facts.no_collector = value;
+    if (key == trace::fact::kCudart) facts.runtimes.push_back(value);
+}
+
+template <typename Value>
+std::optional<Value> number(const nlohmann::json& object, const char* key) {
+    const auto found = object.find(key);
+    if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+    return found->get<Value>();
+}
+
+}  // namespace
+
+std::string ProcessFacts::title() const {
+    if (command.empty()) return executable.empty() ? "unknown program" : std::string(symbolize::file_name(executable));
+    std::string title(symbolize::file_name(command[0]));
+    // An interpreter's name says nothing: the script does.
+    const bool interpreter = title.rfind("python", 0) == 0 || title == "bash" || title == "sh";
+    for (size_t i = 1; interpreter && i < command.size(); ++i) {
+        const bool module = command[i] == "-m" && i + 1 < command.size();
+        if (module) return title + " -m " + command[i + 1];
+        if (command[i].empty() || command[i][0] == '-') continue;
+        return title + " " + std::string(symbolize::file_name(command[i]));
+    }
+    return title;
+}
+
+ProcessFacts read_facts(const trace::DefinitionView& definitions) {
+    ProcessFacts facts;
+    definitions.for_each([&](trace::DefinitionId, trace::DefinitionKind kind, Bytes body) {
+        if (kind == trace::DefinitionKind::Fact) {
+            const std::string text = text_of(body);
+            const size_t end = text.find('\0');
+            if (end != std::string::npos) take_fact(facts, text.substr(0, end), text.substr(end + 1));
+        }
+        if (kind == trace::DefinitionKind::Device) {
+            trace::DeviceBody device;
+            if (!read_body(body, device) || device.ordinal >= trace::kNoDevice) return;
+            DeviceFacts& known = facts.devices[static_cast<uint8_t>(device.ordinal)];
+            known.name = text_of(body, device.name_bytes);
+            known.total_bytes = device.total_bytes;
+            known.uuid = symbolize::build_id_text(device.uuid, sizeof device.uuid);
+        }
+        if (kind == trace::DefinitionKind::Thread) {
+            trace::ThreadBody thread;
+            if (read_body(body, thread)) facts.thread_names[thread.thread] = text_of(body, thread.name_bytes);
+        }
+    });
+    for (const auto& [ordinal, device] : facts.devices) {
+        facts.simulated |= device.name.find("imulated") != std::string::npos;
+    }
+    return facts;
+}
+
+std::vector<std::string> read_names(const trace::DefinitionView& definitions) {
+    std::vector<std::string> names;
+    definitions.for_each([&](trace::DefinitionId, trace::DefinitionKind kind, Bytes body) {
+        if (kind == trace::DefinitionKind::Names && names.empty()) names = split_at_nul(text_of(body));
+    });
+    return names;
+}
+
+std::optional<RunRecord> read_run_record(const std::string& directory) {
+    std::ifstream in(directory + "/run.json", std::ios::binary);
+    const auto document = in ? nlohmann::json::parse(in, nullptr, false) : nlohmann::json();
+    if (!document.is_object()) return std::nullopt;
+    RunRecord record;
+    record.pid = static_cast<uint32_t>(number<int64_t>(document, "pid").value_or(0));
+    record.start_time = number<uint64_t>(document, "start_time").value_or(0);
+    if (const auto id = document.find("boot_id"); id != document.end() && id->is_string()) record.boot_id = *id;
+    if (const auto words = document.find("command"); words != document.end() && words->is_array()) {
+        for (const auto& word : *words) {
+            if (word.is_string()) record.command.push_back(word);
+        }
+    }
+    if (const auto running = document.find("running"); running != document.end() && running->is_boolean()) {
+        record.running = *running;
+    }
+    if (const auto dumped = document.find("core_dumped"); dumped != document.end() && dumped->is_boolean()) {
+        record.core_dumped = *dumped;
+    }
+    record.exit_code = number<int>(document, "exit_code");
+    record.signal = number<int>(document, "signal");
+    record.ended_monotonic = number<uint64_t>(document, "ended_monotonic_ns").value_or(0);
+    record.started_realtime = number<uint64_t>(document, "started_realtime_ns").value_or(0);
+    record.max_rss_bytes = number<uint64_t>(document, "max_rss_bytes");
+    return record;
+}
+
+ProcessEnd process_end(const trace::SourceStatus& status, const std::optional<RunRecord>& run) {
+    ProcessEnd end;
+    end.how = status.running ? End::Running : status.end;
+    end.value = status.end_value;
+    end.time = status.end_time;
+    // (pid, start time) names a process on one boot; a process in a PID namespace of its own has another pid than run
+    // saw, and then run's word is not used.
+    const bool own = run && run->pid == status.identity.pid && run->start_time == status.identity.start_time &&
+                     run->boot_id == status.identity.boot_id && end.how != End::Exec;
+    if (!own || run->running || status.running) return end;
+    end.from_run = true;
+    end.core_dumped = run->core_dumped;
+    end.max_rss_bytes = run->max_rss_bytes;
+    end.time = run->ended_monotonic;
+    if (run->signal) {
+        end.how = End::Signalled;
+        end.value = *run->signal;
+    } else if (run->exit_code) {
+        end.how = End::Exited;
+        end.value = *run->exit_code;
+    }
+    return end;
+}
+
+std::string ProcessEnd::sentence() const {
+    switch (how) {
+        case End::Running:
+            return "still running";
+        case End::Exited:
+            return value < 0 ? "exited, code not known" : "exited with code " + std::to_string(value);
+        case End::Signalled: {
+            if (value < 0) return "killed by a signal";
+            const char* name = sigabbrev_np(value);
+            return "killed by signal " + std::to_string(value) + (name != nullptr ? std::string(" (SIG") + name + ")" : "") +
+                   (core_dumped ? ", core dumped" : "");
+        }
+        case End::Exec:
+            return "replaced itself by another program (exec)";
+        case End::Vanished:
+            return "is gone; how it ended could not be seen";
+        case End::Unknown:
+            break;
+    }
+    return "how it ended is not known";
+}
+
+}  // namespace vramtrace

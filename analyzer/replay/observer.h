@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "analyzer/replay/allocation.h"
+#include "trace/event.h"
+
+// WHO WATCHES THE REPLAY: each sum in accounts/ is one observer. Calls come in the order of the events; per event first
+// on_event, then what follows from it.
+namespace vramtrace::replay {
+
+// A pool as the driver saw it (PoolInfo) next to what the program's own order says is live in it.
+struct PoolSample {
+    uint64_t pool = 0;  // 0 = the device's default pool
+    uint8_t device = trace::kNoDevice;
+    Moment moment;
+    uint64_t reserved = 0;
+    uint64_t used = 0;
+    uint64_t live = 0;  // bytes live in program order at this instant
+    // Freed by the program, not yet free for the pool: what the stream has not reached.
+    uint64_t pending() const { return used > live ? used - live : 0; }
+    uint64_t unused() const { return reserved > used ? reserved - used : 0; }
+};
+
+class Observer {
+public:
+    virtual ~Observer() = default;
+    virtual void on_event(const trace::Event&) {}
+    virtual void on_allocate(const Allocation&) {}
+    // The allocation leaves the live set; it is still readable during the call.
+    virtual void on_release(const Allocation&, const Release&) {}
+    // The release was refused, as is known at `now`: live again, with its old birth.
+    virtual void on_restore(const Allocation&, const Release& /*taken_back*/, Moment /*now*/) {}
+    // The release stands but was refused because the context is gone; `was` is how it had been told before.
+    virtual void on_context_lost(const Allocation&, const Release& /*was*/) {}
+    // The process died before the real release returned: whether it happened is not known.
+    virtual void on_in_flight(const Allocation&, const Release& /*was*/) {}
+    // CallFailed, RuntimeFailed: nothing was allocated. `site` is that of the attempt, with the kind attempted.
+    virtual void on_failed(const trace::Event&, SiteId /*site*/) {}
+    virtual void on_pool_sample(const PoolSample&) {}
+};
+
+}  // namespace vramtrace::replay

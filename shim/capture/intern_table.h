@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "shim/arena.h"
+#include "trace/definition.h"
+
+// A HASH INDEX over things that lie elsewhere and never change: hash → definition id, without a lock.
+//
+//   levels:  [0] 4096 places   [1] 4 × as many   …   [7]        searched from the newest to the oldest
+//   place:   0 = free, else | upper 36 bits of the hash | definition id (28 bits) |
+//
+// Places are taken by CAS and never given back. The hash only says where to look: `equal(id)` decides. Two threads that
+// insert the same thing at the same moment may give it two ids; both name the same bytes.
+namespace vramtrace::shim {
+
+// Usable when zero-filled.
+class InternTable {
+public:
+    static constexpr unsigned kLevels = 8, kFirstBits = 12, kBitsPerLevel = 2;
+
+    template <typename Equal>
+    trace::DefinitionId find(uint64_t hash, Equal&& equal) const {
+        for (unsigned level = level_.load(std::memory_order_acquire) + 1; level-- > 0;) {
+            // acquire, pairs with the release in open_level().
+            const std::atomic<uint64_t>* places = places_[level].load(std::memory_order_acquire);
+            if (places == nullptr) continue;
+            const size_t mask = mask_of(level);
+            for (size_t probe = 0, at = hash & mask; probe < kProbes; ++probe, at = (at + 1) & mask) {
+                // acquire, pairs with the release of the CAS in insert(): the thing was complete before.
+                const uint64_t place = places[at].load(std::memory_order_acquire);
+                if (place == 0) break;
+                if (((place ^ hash) & kHashBits) == 0 && equal(id_of(place))) return id_of(place);
+            }
+        }
+        return 0;
+    }
+
+    // False: nothing more can be remembered. To be asked before the thing is made.
+    bool has_room() {
+        const unsigned level = level_.load(std::memory_order_acquire);
+        if (places_[level].load(std::memory_order_acquire) == nullptr) return open_level(level);
+        const size_t most = (mask_of(level) + 1) / 4 * 3;
+        if (used_[level].load(std::memory_order_relaxed) < most) return true;
+        return open_level(level + 1);
+    }
+
+    // Remembers `id`, unless an equal thing was put there meanwhile: then that one's id is the answer.
+    template <typename Equal>
+    trace::DefinitionId insert(uint64_t hash, trace::DefinitionId id, Equal&& equal) {
+        const unsigned level = level_.load(std::memory_order_acquire);
+        std::atomic<uint64_t>* places = places_[level].load(std::memory_order_acquire);
+        if (places == nullptr) return id;
+        const size_t mask = mask_of(level);
+        for (size_t probe = 0, at = hash & mask; probe < kProbes; ++probe, at = (at + 1) & mask) {
+            uint64_t place = places[at].load(std::memory_order_acquire);
+            // release: the thing is complete before its id is seen; pairs with the acquire in find().
+            if (place == 0 && places[at].compare_exchange_strong(place, (hash & kHashBits) | id, std::memory_order_acq_rel,
+                                                                 std::memory_order_acquire)) {
+                used_[level].fetch_add(1, std::memory_order_relaxed);
+                return id;
+            }
+            if (((place ^ hash) & kHashBits) == 0 && equal(id_of(place))) return id_of(place);
+        }
+        // A crowded neighbourhood: the next level is due. This thing is found again only if it is inserted there.
+        used_[level].store(mask + 1, std::memory_order_relaxed);
+        return id;
+    }
+
+private:
+    static constexpr size_t kProbes = 64;
+    static constexpr uint64_t kHashBits = ~((1ULL << trace::kDefinitionIdBits) - 1);
+
+    static constexpr trace::DefinitionId id_of(uint64_t place) { return static_cast<trace::DefinitionId>(place & ~kHashBits); }
+    static constexpr size_t mask_of(unsigned level) { return (size_t{1} << (kFirstBits + kBitsPerLevel * level)) - 1; }
+
+    bool open_level(unsigned level) {
+        if (level >= kLevels) return false;
+        std::atomic<uint64_t>* none = nullptr;
+        if (places_[level].load(std::memory_order_acquire) == nullptr) {
+            auto* fresh = static_cast<std::atomic<uint64_t>*>(arena_allocate((mask_of(level) + 1) * sizeof(uint64_t), 64));
+            if (fresh == nullptr) return false;
+            // release, pairs with the acquire in find(); the loser's memory is lost.
+            places_[level].compare_exchange_strong(none, fresh, std::memory_order_acq_rel, std::memory_order_acquire);
+        }
+        unsigned before = level == 0 ? 0 : level - 1;
+        level_.compare_exchange_strong(before, level, std::memory_order_acq_rel, std::memory_order_acquire);
+        return true;
+    }
+
+    std::atomic<uint32_t> level_;  // the newest one
+    std::atomic<uint32_t> used_[kLevels];
+    std::atomic<std::atomic<uint64_t>*> places_[kLevels];
+};
+
+}  // namespace vramtrace::shim

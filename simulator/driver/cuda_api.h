@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// The driver's own prototypes: every ABI of every function under its exported name, no renaming macros, exported.
+// The compiler then checks each body against the public header.
+#define __CUDA_API_VERSION_INTERNAL
+#define __CUDA_API_PUSH_VISIBILITY_DEFAULT
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wpedantic"
+#include <cuda.h>
+#include <cudaProfiler.h>
+#pragma GCC diagnostic pop

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+
+#include "simulator/driver/graphs.h"
+
+using namespace vramtrace::simulator;
+
+namespace {
+
+Node& add(CUgraphNode* out, CUgraph graph, const CUgraphNode* dependencies, size_t count, CUgraphNodeType type) {
+    require(out != nullptr);
+    Graph& found = graph_of(graph);
+    Node& node = add_node(found, type, nodes_of(found, dependencies, count));
+    *out = handle_of(node);
+    return node;
+}
+
+Node& typed(CUgraphNode handle, CUgraphNodeType type) {
+    Node& node = node_of(handle);
+    require(node.type == type);
+    return node;
+}
+
+Node& step_of(CUgraphExec exec, CUgraphNode handle, CUgraphNodeType type) {
+    const Node& original = typed(handle, type);
+    for (GraphExec::Step& step : graph_execs().get(exec, CUDA_ERROR_INVALID_VALUE).steps) {
+        if (step.original == &original) {
+            return step.node;
+        }
+    }
+    refuse(CUDA_ERROR_INVALID_VALUE);
+}
+
+Node& any_step_of(CUgraphExec exec, CUgraphNode handle) {
+    return step_of(exec, handle, node_of(handle).type);
+}
+
+CUDA_KERNEL_NODE_PARAMS newer(const CUDA_KERNEL_NODE_PARAMS_v1& old) {
+    CUDA_KERNEL_NODE_PARAMS parameters{};
+    std::memcpy(&parameters, &old, sizeof old);
+    return parameters;
+}
+
+// The generic form: one function for all node types.
+void set_from(Node& node, CUgraphNodeParams& parameters) {
+    switch (parameters.type) {
+        case CU_GRAPH_NODE_TYPE_KERNEL:
+            std::memcpy(&node.kernel, &parameters.kernel, sizeof node.kernel);
+            break;
+        case CU_GRAPH_NODE_TYPE_MEMCPY: node.copy = parameters.memcpy.copyParams; break;
+        case CU_GRAPH_NODE_TYPE_MEMSET:
+            node.set.dst = parameters.memset.dst;
+            node.set.pitch = parameters.memset.pitch;
+            node.set.value = parameters.memset.value;
+            node.set.elementSize = parameters.memset.elementSize;
+            node.set.width = parameters.memset.width;
+            node.set.height = parameters.memset.height;
+            break;
+        case CU_GRAPH_NODE_TYPE_HOST:
+            node.host.fn = parameters.host.fn;
+            node.host.userData = parameters.host.userData;
+            break;
+        case CU_GRAPH_NODE_TYPE_GRAPH:
+            node.child = share_child(copy_graph(graph_of(parameters.graph.graph)));
+            break;
+        case CU_GRAPH_NODE_TYPE_EMPTY: break;
+        case CU_GRAPH_NODE_TYPE_WAIT_EVENT: node.event = parameters.eventWait.event; break;
+        case CU_GRAPH_NODE_TYPE_EVENT_RECORD: node.event = parameters.eventRecord.event; break;
+        case CU_GRAPH_NODE_TYPE_MEM_ALLOC: {
+            CUDA_MEM_ALLOC_NODE_PARAMS alloc{};
+            std::memcpy(&alloc, &parameters.alloc, sizeof alloc);
+            fill_allocation_node(node, alloc);
+            parameters.alloc.dptr = alloc.dptr;
+            break;
+        }
+        case CU_GRAPH_NODE_TYPE_MEM_FREE: fill_free_node(node, parameters.free.dptr); break;
+        default: remove_node(node); refuse(CUDA_ERROR_NOT_SUPPORTED);
+    }
+}
+
+CUresult add_any(CUgraphNode* out, CUgraph graph, const CUgraphNode* dependencies, size_t count,
+                 CUgraphNodeParams* parameters) {
+    require(parameters != nullptr);
+    set_from(add(out, graph, dependencies, count, parameters->type), *parameters);
+    return CUDA_SUCCESS;
+}
+
+bool is_memory_node(const Node& node) {
+    return node.type == CU_GRAPH_NODE_TYPE_MEM_ALLOC || node.type == CU_GRAPH_NODE_TYPE_MEM_FREE;
+}
+
+}  // namespace
+
+SIM_API(cuGraphAddNode,
+        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
+         CUgraphNodeParams* nodeParams),
+        (phGraphNode, hGraph, dependencies, numDependencies, nodeParams)) {
+    return add_any(phGraphNode, hGraph, dependencies, numDependencies, nodeParams);
+}
+
+SIM_API(cuGraphAddNode_v2,
+        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies,
+         const CUgraphEdgeData* dependencyData, size_t numDependencies, CUgraphNodeParams* nodeParams),
+        (phGraphNode, hGraph, dependencies, dependencyData, numDependencies, nodeParams)) {
+    return add_any(phGraphNode, hGraph, dependencies, numDependencies, nodeParams);
+}
+
+SIM_API(cuGraphNodeSetParams, (CUgraphNode hNode, CUgraphNodeParams* nodeParams), (hNode, nodeParams)) {
+    require(nodeParams != nullptr);
+    Node& node = typed(hNode, nodeParams->type);
+    require(!is_memory_node(node));
+    set_from(node, *nodeParams);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphExecNodeSetParams, (CUgraphExec hGraphExec, CUgraphNode hNode, CUgraphNodeParams* nodeParams),
+        (hGraphExec, hNode, nodeParams)) {
+    require(nodeParams != nullptr);
+    Node& node = step_of(hGraphExec, hNode, nodeParams->type);
+    require(!is_memory_node(node) && node.type != CU_GRAPH_NODE_TYPE_GRAPH);
+    set_from(node, *nodeParams);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphAddKernelNode,
+        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
+         const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams),
+        (phGraphNode, hGraph, dependencies, numDependencies, nodeParams)) {
+    require(nodeParams != nullptr);
+    add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_KERNEL).kernel = newer(*nodeParams);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphAddKernelNode_v2,
+        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
+         const CUDA_KERNEL_NODE_PARAMS* nodeParams),
+        (phGraphNode, hGraph, dependencies, numDependencies, nodeParams)) {
+    require(nodeParams != nullptr);
+    add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_KERNEL).kernel = *nodeParams;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphKernelNodeGetParams, (CUgraphNode hNode, CUDA_KERNEL_NODE_PARAMS_v1* nodeParams), (hNode, nodeParams)) {
+    require(nodeParams != nullptr);
+    std::memcpy(nodeParams, &typed(hNode, CU_GRAPH_NODE_TYPE_KERNEL).kernel, sizeof *nodeParams);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphKernelNodeSetParams, (CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams),
+        (hNode, nodeParams)) {
+    require(nodeParams != nullptr);
+    typed(hNode, CU_GRAPH_NODE_TYPE_KERNEL).kernel = newer(*nodeParams);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphExecKernelNodeSetParams,
+        (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS_v1* nodeParams),
+        (hGraphExec, hNode, nodeParams)) {
+    require(nodeParams != nullptr);
+    step_of(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_KERNEL).kernel = newer(*nodeParams);
+    return CUDA_SUCCESS;
+}
+
+// Nodes whose parameters are one struct: get and set.
+#define NODE_CALLS(type_name, member, Parameters, getter, setter)                                    \
+    SIM_API(getter, (CUgraphNode hNode, Parameters * nodeParams), (hNode, nodeParams)) {                          \
+        require(nodeParams != nullptr);                                                                           \
+        *nodeParams = typed(hNode, CU_GRAPH_NODE_TYPE_##type_name).member;                                        \
+        return CUDA_SUCCESS;                                                                                      \
+    }                                                                                                             \
+    SIM_API(setter, (CUgraphNode hNode, const Parameters* nodeParams), (hNode, nodeParams)) {                     \
+        require(nodeParams != nullptr);                                                                           \
+        typed(hNode, CU_GRAPH_NODE_TYPE_##type_name).member = *nodeParams;                                        \
+        return CUDA_SUCCESS;                                                                                      \
+    }
+NODE_CALLS(KERNEL, kernel, CUDA_KERNEL_NODE_PARAMS, cuGraphKernelNodeGetParams_v2, cuGraphKernelNodeSetParams_v2)
+NODE_CALLS(MEMCPY, copy, CUDA_MEMCPY3D, cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeSetParams)
+NODE_CALLS(MEMSET, set, CUDA_MEMSET_NODE_PARAMS, cuGraphMemsetNodeGetParams, cuGraphMemsetNodeSetParams)
+NODE_CALLS(HOST, host, CUDA_HOST_NODE_PARAMS, cuGraphHostNodeGetParams, cuGraphHostNodeSetParams)
+#undef NODE_CALLS
+
+SIM_API(cuGraphExecKernelNodeSetParams_v2,
+        (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_KERNEL_NODE_PARAMS* nodeParams),
+        (hGraphExec, hNode, nodeParams)) {
+    require(nodeParams != nullptr);
+    step_of(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_KERNEL).kernel = *nodeParams;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphAddMemcpyNode,
+        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
+         const CUDA_MEMCPY3D* copyParams, CUcontext ctx),
+        (phGraphNode, hGraph, dependencies, numDependencies, copyParams, ctx)) {
+    require(copyParams != nullptr);
+    add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEMCPY).copy = *copyParams;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphExecMemcpyNodeSetParams,
+        (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMCPY3D* copyParams, CUcontext ctx),
+        (hGraphExec, hNode, copyParams, ctx)) {
+    require(copyParams != nullptr);
+    step_of(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_MEMCPY).copy = *copyParams;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphAddMemsetNode,
+        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
+         const CUDA_MEMSET_NODE_PARAMS* memsetParams, CUcontext ctx),
+        (phGraphNode, hGraph, dependencies, numDependencies, memsetParams, ctx)) {
+    require(memsetParams != nullptr);
+    add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEMSET).set = *memsetParams;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphExecMemsetNodeSetParams,
+        (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_MEMSET_NODE_PARAMS* memsetParams, CUcontext ctx),
+        (hGraphExec, hNode, memsetParams, ctx)) {
+    require(memsetParams != nullptr);
+    step_of(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_MEMSET).set = *memsetParams;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphAddHostNode,
+        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
+         const CUDA_HOST_NODE_PARAMS* nodeParams),
+        (phGraphNode, hGraph, dependencies, numDependencies, nodeParams)) {
+    require(nodeParams != nullptr && nodeParams->fn != nullptr);
+    add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_HOST).host = *nodeParams;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphExecHostNodeSetParams,
+        (CUgraphExec hGraphExec, CUgraphNode hNode, const CUDA_HOST_NODE_PARAMS* nodeParams),
+        (hGraphExec, hNode, nodeParams)) {
+    require(nodeParams != nullptr && nodeParams->fn != nullptr);
+    step_of(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_HOST).host = *nodeParams;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphAddEmptyNode,
+        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies),
+        (phGraphNode, hGraph, dependencies, numDependencies)) {
+    add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_EMPTY);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphAddChildGraphNode,
+        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
+         CUgraph childGraph),
+        (phGraphNode, hGraph, dependencies, numDependencies, childGraph)) {
+    auto child = share_child(copy_graph(graph_of(childGraph)));
+    add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_GRAPH).child = std::move(child);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphChildGraphNodeGetGraph, (CUgraphNode hNode, CUgraph* phGraph), (hNode, phGraph)) {
+    require(phGraph != nullptr);
+    *phGraph = handle_of(*typed(hNode, CU_GRAPH_NODE_TYPE_GRAPH).child);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphAddMemAllocNode,
+        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
+         CUDA_MEM_ALLOC_NODE_PARAMS* nodeParams),
+        (phGraphNode, hGraph, dependencies, numDependencies, nodeParams)) {
+    require(nodeParams != nullptr);
+    Node& node = add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
+    fill_allocation_node(node, *nodeParams);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphMemAllocNodeGetParams, (CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS* params_out),
+        (hNode, params_out)) {
+    require(params_out != nullptr);
+    *params_out = typed(hNode, CU_GRAPH_NODE_TYPE_MEM_ALLOC).alloc;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphAddMemFreeNode,
+        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
+         CUdeviceptr dptr),
+        (phGraphNode, hGraph, dependencies, numDependencies, dptr)) {
+    fill_free_node(add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEM_FREE), dptr);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphMemFreeNodeGetParams, (CUgraphNode hNode, CUdeviceptr* dptr_out), (hNode, dptr_out)) {
+    require(dptr_out != nullptr);
+    *dptr_out = typed(hNode, CU_GRAPH_NODE_TYPE_MEM_FREE).free;
+    return CUDA_SUCCESS;
+}
+
+#define EVENT_NODE_CALLS(name, type_name)                                                                          \
+    SIM_API(cuGraphAdd##name##Node,                                                                                \
+            (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,   \
+             CUevent event),                                                                                       \
+            (phGraphNode, hGraph, dependencies, numDependencies, event)) {                                         \
+        events().get(event);                                                                                       \
+        add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_##type_name).event = event;     \
+        return CUDA_SUCCESS;                                                                                       \
+    }                                                                                                              \
+    SIM_API(cuGraph##name##NodeGetEvent, (CUgraphNode hNode, CUevent * event_out), (hNode, event_out)) {           \
+        require(event_out != nullptr);                                                                             \
+        *event_out = typed(hNode, CU_GRAPH_NODE_TYPE_##type_name).event;                                           \
+        return CUDA_SUCCESS;                                                                                       \
+    }                                                                                                              \
+    SIM_API(cuGraph##name##NodeSetEvent, (CUgraphNode hNode, CUevent event), (hNode, event)) {                     \
+        events().get(event);                                                                                       \
+        typed(hNode, CU_GRAPH_NODE_TYPE_##type_name).event = event;                                                \
+        return CUDA_SUCCESS;                                                                                       \
+    }                                                                                                              \
+    SIM_API(cuGraphExec##name##NodeSetEvent, (CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event),           \
+            (hGraphExec, hNode, event)) {                                                                          \
+        events().get(event);                                                                                       \
+        step_of(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_##type_name).event = event;                                  \
+        return CUDA_SUCCESS;                                                                                       \
+    }
+EVENT_NODE_CALLS(EventRecord, EVENT_RECORD)
+EVENT_NODE_CALLS(EventWait, WAIT_EVENT)
+#undef EVENT_NODE_CALLS
+
+SIM_API(cuGraphNodeGetType, (CUgraphNode hNode, CUgraphNodeType* type), (hNode, type)) {
+    require(type != nullptr);
+    *type = node_of(hNode).type;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphDestroyNode, (CUgraphNode hNode), (hNode)) {
+    Node& node = node_of(hNode);
+    require(!has_memory_nodes(*node.graph), CUDA_ERROR_NOT_SUPPORTED);
+    remove_node(node);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphNodeSetEnabled, (CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int isEnabled),
+        (hGraphExec, hNode, isEnabled)) {
+    Node& node = any_step_of(hGraphExec, hNode);
+    require(node.type == CU_GRAPH_NODE_TYPE_KERNEL || node.type == CU_GRAPH_NODE_TYPE_MEMSET ||
+            node.type == CU_GRAPH_NODE_TYPE_MEMCPY);
+    node.enabled = isEnabled != 0;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphNodeGetEnabled, (CUgraphExec hGraphExec, CUgraphNode hNode, unsigned int* isEnabled),
+        (hGraphExec, hNode, isEnabled)) {
+    require(isEnabled != nullptr);
+    *isEnabled = any_step_of(hGraphExec, hNode).enabled ? 1 : 0;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuUserObjectCreate,
+        (CUuserObject * object_out, void* ptr, CUhostFn destroy, unsigned int initialRefcount, unsigned int flags),
+        (object_out, ptr, destroy, initialRefcount, flags)) {
+    require(object_out != nullptr && destroy != nullptr && initialRefcount != 0);
+    require(flags == CU_USER_OBJECT_NO_DESTRUCTOR_SYNC);
+    auto object = std::make_unique<UserObject>();
+    object->pointer = ptr;
+    object->destroy = destroy;
+    object->references = initialRefcount;
+    *object_out = HandleTable<UserObject, CUuserObject>::handle_of(user_objects().add(std::move(object)));
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuUserObjectRetain, (CUuserObject object, unsigned int count), (object, count)) {
+    require(count != 0);
+    user_objects().get(object, CUDA_ERROR_INVALID_VALUE).references += count;
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuUserObjectRelease, (CUuserObject object, unsigned int count), (object, count)) {
+    require(count != 0);
+    release_user_object(user_objects().get(object, CUDA_ERROR_INVALID_VALUE), count);
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphRetainUserObject, (CUgraph graph, CUuserObject object, unsigned int count, unsigned int flags),
+        (graph, object, count, flags)) {
+    require(count != 0 && (flags & ~static_cast<unsigned int>(CU_GRAPH_USER_OBJECT_MOVE)) == 0);
+    UserObject& found = user_objects().get(object, CUDA_ERROR_INVALID_VALUE);
+    graph_of(graph).user_objects[&found] += count;
+    if ((flags & CU_GRAPH_USER_OBJECT_MOVE) == 0) {
+        found.references += count;
+    }
+    return CUDA_SUCCESS;
+}
+
+SIM_API(cuGraphReleaseUserObject, (CUgraph graph, CUuserObject object, unsigned int count), (graph, object, count)) {
+    UserObject& found = user_objects().get(object, CUDA_ERROR_INVALID_VALUE);
+    auto& held = graph_of(graph).user_objects;
+    const auto entry = held.find(&found);
+    require(entry != held.end() && count != 0 && count <= entry->second);
+    entry->second -= count;
+    if (entry->second == 0) {
+        held.erase(entry);
+    }
+    release_user_object(found, count);
+    return CUDA_SUCCESS;
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "trace/container/byte_sink.h"
+#include "trace/event_source.h"
+
+// What Status and End blocks hold. Bytes after the known ones belong to a later minor version and are passed over.
+//
+//   Status: varint n │ n × varint loss counter │ varint m │ m × (varint bytes │ text)
+//   End:    u8 SourceStatus::End │ zigzag value │ varint time │ a Status │ varint k │ k × varint in-flight ticket
+namespace vramtrace::trace {
+
+struct StatusRecord {
+    uint64_t losses[kLossCounters] = {};  // totals so far; a later block replaces an earlier one
+    std::vector<std::string> notes;       // sentences for the report, all of them so far
+    bool operator==(const StatusRecord&) const = default;
+};
+
+struct EndRecord {
+    SourceStatus::End end = SourceStatus::End::Unknown;
+    int value = -1;     // exit code or signal, −1 = not known
+    uint64_t time = 0;  // CLOCK_MONOTONIC, ns: when it was noticed; 0 = not known
+    StatusRecord status;
+    std::vector<uint64_t> in_flight;
+    bool operator==(const EndRecord&) const = default;
+};
+
+void encode(const StatusRecord& record, ByteSink& out);
+void encode(const EndRecord& record, ByteSink& out);
+// False if the bytes end too early or name more than a block can hold.
+bool decode(std::span<const std::byte> raw, StatusRecord& record);
+bool decode(std::span<const std::byte> raw, EndRecord& record);
+
+}  // namespace vramtrace::trace
