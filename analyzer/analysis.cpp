@@ -58,6 +58,17 @@ uint64_t ProcessAnalysis::since_start(uint64_t time) const {
     return time > start ? time - start : 0;
 }
 
+std::optional<uint64_t> ProcessAnalysis::judged_until() const {
+    if (lost_events() == 0 && !accounts.stopped) return std::nullopt;
+    // Events for which there was no room leave no gap behind: only the others tell when it began.
+    const bool untimed = status.losses[static_cast<size_t>(trace::Loss::RingFull)] != 0 ||
+                         status.losses[static_cast<size_t>(trace::Loss::BeforeOpen)] != 0;
+    if (untimed) return 0;
+    std::optional<uint64_t> until = first_gap;
+    if (accounts.stopped) until = std::min(until.value_or(UINT64_MAX), accounts.stopped->time);
+    return until.value_or(0);
+}
+
 std::string ProcessAnalysis::thread_name(uint32_t thread) const {
     const auto found = facts.thread_names.find(thread);
     std::string text = "thread " + std::to_string(thread);

@@ -97,9 +97,11 @@ struct ProcessAnalysis {
     uint64_t lost_events() const;                              // all that should be there and is not
     uint64_t since_start(uint64_t time) const;                 // ns since recording began
     std::string thread_name(uint32_t thread) const;            // "thread 4711 (loader)"
-    // The time from which on events are missing: nothing can be judged after it. Nothing if none are.
+    // From this time on events are missing, so nothing can be judged after it; 0 if nobody can say since when. Nothing
+    // if all events are there.
     std::optional<uint64_t> judged_until() const;
 
+    std::optional<uint64_t> first_gap;  // the last time before a gap in the order of events
     std::unordered_map<uint32_t, NamedStack> stacks;
     std::unordered_map<uint32_t, std::string> texts;
 };

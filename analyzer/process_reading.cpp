@@ -133,8 +133,15 @@ ProcessReading::ProcessReading(trace::EventSource& source, symbolize::Symbolizer
     : parts_(std::make_unique<Parts>()) {
     accounts::Accountant accountant;
     std::vector<trace::Event> batch;
+    uint64_t expected = 0;
+    uint64_t last_time = 0;
     while (source.next_batch(batch)) {
         accountant.add(batch);
+        for (const trace::Event& event : batch) {
+            if (event.sequence != expected && !parts_->analysis.first_gap) parts_->analysis.first_gap = last_time;
+            expected = event.sequence + 1;
+            last_time = event.time;
+        }
         if (progress) progress(source.bytes_done(), source.bytes_total());
     }
     ProcessAnalysis& analysis = parts_->analysis;

@@ -8,12 +8,13 @@
 // MEMORY OF OUR OWN, in the job: anonymous pages that no fork's child inherits the content of (MADV_WIPEONFORK).
 //
 //   .data: root pointer ──► root page: zero at first, and zero again in every fork's child
-//                            │ bump pointer of the arena, instance, state of recording, RootSlots
+//                            │ RootSlots, bump pointer of the arena
 //                            ▼
 //                           arena chunks: zero-filled, handed out once, never given back
 //
 // So a child, raw clone included, finds "nothing was ever started here" and starts anew without any handler. What lives
-// in .data or .bss survives a fork: keep pointers to arena memory in a RootSlot, never in a static variable.
+// in .data or .bss survives a fork: keep pointers to arena memory in a RootSlot. (A static pointer to one object is fine
+// too if that object, all zero, is a fresh one: the pages stay mapped in the child. What it pointed to is gone.)
 namespace vramtrace::shim {
 
 // Zero-filled memory, `alignment` a power of two ≤ 4096; nullptr if there is none (limit reached, mmap refused, or a
@@ -27,7 +28,18 @@ T* arena_new() {
 
 // One pointer a room, null again in a fork's child. Install by CAS(nullptr → own); the loser forgets its own (release,
 // pairs with the acquire of every user).
-enum class RootSlot : uint8_t { Recording, Definitions, Capture, Modules, Python, Real, Hooks, Framework, Api, Count = 16 };
+enum class RootSlot : uint8_t {
+    Settings,
+    Recording,
+    Capture,
+    Modules,
+    Python,
+    Real,
+    Hooks,
+    Framework,
+    Api,
+    Count = 16
+};
 
 // nullptr only if there is no memory for the root page.
 std::atomic<void*>* root_slot(RootSlot slot);

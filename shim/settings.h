@@ -8,22 +8,22 @@
 // them: the parser, the Settings struct, the documentation's table and its check all come from it.
 //   NAME · type · member · default · least · greatest · one sentence
 // Types: Text; Number; Bytes (K, M, G or T behind it, powers of 1024); Switch (0/1, no/yes, off/on, false/true).
-#define VRAMTRACE_SETTINGS(X)                                                                                          \
-    X(DIR, Text, directory, "vramtrace-trace", 0, 0,                                                                   \
-      "Trace directory, created if missing; %h host, %p pid, %t start in seconds since 1970, %n rank, %% a per cent")  \
-    X(STACK_DEPTH, Number, stack_depth, 128, 1, 1024, "Frames kept of each call stack; deeper ones are marked cut")     \
-    X(FREE_STACKS, Switch, free_stacks, 1, 0, 1, "Record call stacks of releases too")                                  \
-    X(BUFFER_LIMIT, Bytes, buffer_limit, 512ULL << 20, 1ULL << 18, 1ULL << 36,                                          \
-      "Bytes of events that may wait for the collector, per process; beyond it events are lost and counted")           \
-    X(DEFINITIONS_LIMIT, Bytes, definitions_limit, 256ULL << 20, 1ULL << 20, (1ULL << 32) - 4096,                       \
-      "Bytes of call stacks, modules and names per process; beyond it events carry no stack")                          \
-    X(DISK_LIMIT, Bytes, disk_limit, 4ULL << 30, 1ULL << 20, 1ULL << 50, "Bytes that a trace directory may take")       \
-    X(DISK_FLOOR, Bytes, disk_floor, 256ULL << 20, 0, 1ULL << 50,                                                       \
-      "Bytes that stay free on its file system, at most one per cent of it")                                           \
-    X(COLLECTOR, Text, collector, "", 0, 0, "Path of vramtrace-collect, or 0: start none")                              \
-    X(QUIET, Switch, quiet, 0, 0, 1, "Never write a line to stderr")                                                    \
-    X(DISABLE, Switch, disable, 0, 0, 1, "Record nothing")                                                              \
-    X(STRIP_DEEPBIND, Switch, strip_deepbind, 0, 0, 1,                                                                  \
+#define VRAMTRACE_SETTINGS(X)                                                                                         \
+    X(DIR, Text, directory, "vramtrace-trace", 0, 0,                                                                  \
+      "Trace directory, created if missing; %h host, %p pid, %t start in seconds since 1970, %n rank, %% a per cent") \
+    X(STACK_DEPTH, Number, stack_depth, 128, 1, 1024, "Frames kept of each call stack; deeper ones are marked cut")   \
+    X(FREE_STACKS, Switch, free_stacks, 1, 0, 1, "Record call stacks of releases too")                                \
+    X(BUFFER_LIMIT, Bytes, buffer_limit, 512ULL << 20, 1ULL << 18, 1ULL << 36,                                        \
+      "Bytes of events that may wait for the collector, per process; beyond it events are lost and counted")          \
+    X(DEFINITIONS_LIMIT, Bytes, definitions_limit, 256ULL << 20, 1ULL << 20, (1ULL << 32) - 4096,                     \
+      "Bytes of call stacks, modules and names per process; beyond it events carry no stack")                         \
+    X(DISK_LIMIT, Bytes, disk_limit, 4ULL << 30, 1ULL << 20, 1ULL << 50, "Bytes that a trace directory may take")     \
+    X(DISK_FLOOR, Bytes, disk_floor, 256ULL << 20, 0, 1ULL << 50,                                                     \
+      "Bytes that stay free on its file system, at most one per cent of it")                                          \
+    X(COLLECTOR, Text, collector, "", 0, 0, "Path of vramtrace-collect, or 0: start none")                            \
+    X(QUIET, Switch, quiet, 0, 0, 1, "Never write a line to stderr")                                                  \
+    X(DISABLE, Switch, disable, 0, 0, 1, "Record nothing")                                                            \
+    X(STRIP_DEEPBIND, Switch, strip_deepbind, 0, 0, 1,                                                                \
       "Take RTLD_DEEPBIND away from dlopen, so that plugins which ask for it are seen too")
 
 namespace vramtrace::shim {
@@ -43,11 +43,11 @@ struct Settings {
     VRAMTRACE_SETTINGS(VRAMTRACE_SETTING_MEMBER)
 #undef VRAMTRACE_SETTING_MEMBER
 
-    char rank[32];          // first of SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMI_RANK, RANK; "" = none
-    char home[1024];        // HOME, for the collector
-    char given[8192];       // every VRAMTRACE_* variable that is set, "NAME=value" each with its NUL
+    char rank[32];     // first of SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMI_RANK, RANK; "" = none
+    char home[1024];   // HOME, for the collector
+    char given[8192];  // every VRAMTRACE_* variable that is set, "NAME=value" each with its NUL
     uint32_t given_bytes;
-    char refused[128];      // the first variable whose value was ignored, "" = none
+    char refused[128];  // the first variable whose value was ignored, "" = none
 };
 
 // Takes the variables from `environment` (NAME=value strings, nullptr at the end). Pure: for the real one, see below.

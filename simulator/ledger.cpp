@@ -80,7 +80,7 @@ size_t vramtrace_sim_api_counts(vramtrace_sim_api_count* out, size_t capacity) {
     return copy_out(counts, out, capacity);
 }
 
-int vramtrace_sim_totals(int quantity, int device, vramtrace_sim_totals* out) {
+int vramtrace_sim_get_totals(int quantity, int device, vramtrace_sim_totals* out) {
     Machine& machine = Machine::get();
     const std::lock_guard lock(machine.mutex);
     const Sum* sum = machine.book.sum(quantity, device);
@@ -92,7 +92,7 @@ int vramtrace_sim_totals(int quantity, int device, vramtrace_sim_totals* out) {
     return 0;
 }
 
-int vramtrace_sim_device_use(int device, vramtrace_sim_device_use* out) {
+int vramtrace_sim_get_device_use(int device, vramtrace_sim_device_use* out) {
     Machine& machine = Machine::get();
     const std::lock_guard lock(machine.mutex);
     const Device* found = machine.device(device);
@@ -110,7 +110,7 @@ int vramtrace_sim_device_use(int device, vramtrace_sim_device_use* out) {
     return 0;
 }
 
-int vramtrace_sim_api_count_of(const char* name, vramtrace_sim_api_count* out) {
+int vramtrace_sim_get_api_count(const char* name, vramtrace_sim_api_count* out) {
     const Function function = name == nullptr ? Function::kCount : function_named(name);
     if (function == Function::kCount || out == nullptr) {
         return -1;

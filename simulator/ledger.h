@@ -151,9 +151,9 @@ VRAMTRACE_SIM_EXPORT size_t vramtrace_sim_live(struct vramtrace_sim_allocation* 
 VRAMTRACE_SIM_EXPORT size_t vramtrace_sim_api_counts(struct vramtrace_sim_api_count* out, size_t capacity);
 
 /* 0 on success, -1 if there is no such quantity, device or name. */
-VRAMTRACE_SIM_EXPORT int vramtrace_sim_totals(int quantity, int device, struct vramtrace_sim_totals* out);
-VRAMTRACE_SIM_EXPORT int vramtrace_sim_device_use(int device, struct vramtrace_sim_device_use* out);
-VRAMTRACE_SIM_EXPORT int vramtrace_sim_api_count_of(const char* name, struct vramtrace_sim_api_count* out);
+VRAMTRACE_SIM_EXPORT int vramtrace_sim_get_totals(int quantity, int device, struct vramtrace_sim_totals* out);
+VRAMTRACE_SIM_EXPORT int vramtrace_sim_get_device_use(int device, struct vramtrace_sim_device_use* out);
+VRAMTRACE_SIM_EXPORT int vramtrace_sim_get_api_count(const char* name, struct vramtrace_sim_api_count* out);
 
 /* What the live (peak == 0) or the peak (peak != 0) bytes of a quantity consist of: exact sums per tag, ordered by
  * tag, tags with 0 bytes left out. The sums add up to live_bytes or peak_bytes. A peak is the first moment at which

@@ -33,7 +33,7 @@ void write_totals(std::FILE* file, int device) {
     std::fputs("\"totals\": [", file);
     for (int quantity = 0; quantity < VRAMTRACE_SIM_QUANTITY_COUNT; ++quantity) {
         vramtrace_sim_totals totals{};
-        if (vramtrace_sim_totals(quantity, device, &totals) != 0 || totals.created_count == 0) {
+        if (vramtrace_sim_get_totals(quantity, device, &totals) != 0 || totals.created_count == 0) {
             continue;
         }
         std::fprintf(file, "%s\n      {\"quantity\": \"%s\", ", separator, vramtrace_sim_kind_name(quantity));
@@ -57,7 +57,7 @@ void write_totals(std::FILE* file, int device) {
 void write_device(std::FILE* file, int device) {
     vramtrace_sim_device_use use{};
     std::fprintf(file, "{\"device\": %d, ", device);
-    if (vramtrace_sim_device_use(device, &use) == 0) {
+    if (vramtrace_sim_get_device_use(device, &use) == 0) {
         write_number(file, "total_bytes", use.total_bytes);
         write_number(file, "used_bytes", use.used_bytes);
         write_number(file, "peak_used_bytes", use.peak_used_bytes);

@@ -8,9 +8,9 @@ namespace vramtrace::trace {
 // Set by a test; called with the point's name on the thread that passes it.
 extern void (*test_point_reached)(const char* name);
 }  // namespace vramtrace::trace
-#define VRAMTRACE_TEST_POINT(name)                                                                                    \
-    do {                                                                                                              \
-        if (::vramtrace::trace::test_point_reached != nullptr) ::vramtrace::trace::test_point_reached(name);          \
+#define VRAMTRACE_TEST_POINT(name)                                                                           \
+    do {                                                                                                     \
+        if (::vramtrace::trace::test_point_reached != nullptr) ::vramtrace::trace::test_point_reached(name); \
     } while (false)
 #else
 #define VRAMTRACE_TEST_POINT(name) \

@@ -98,15 +98,24 @@ size_t expand_pattern(const char* pattern, const ProcessIdentity& identity, cons
             continue;
         }
         switch (*++pattern) {
-            case 'h': put_host(text, identity); break;
-            case 'p': text.put_number(identity.pid); break;
-            case 't': text.put_number(identity.open_realtime / 1'000'000'000U); break;
+            case 'h':
+                put_host(text, identity);
+                break;
+            case 'p':
+                text.put_number(identity.pid);
+                break;
+            case 't':
+                text.put_number(identity.open_realtime / 1'000'000'000U);
+                break;
             case 'n':
                 if (rank == nullptr || *rank == '\0') rank = "0";
                 for (const char* at = rank; *at != '\0'; ++at) text.put(is_name_character(*at) ? *at : '_');
                 break;
-            case '%': text.put('%'); break;
-            default: return 0;
+            case '%':
+                text.put('%');
+                break;
+            default:
+                return 0;
         }
     }
     return text.length();

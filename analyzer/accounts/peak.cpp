@@ -6,19 +6,19 @@
 namespace vramtrace::accounts {
 
 Peak::Share& Peak::share(SiteId site) {
-    while (shares_.size() <= site) {
-        const SiteKey& key = sites_->key(static_cast<SiteId>(shares_.size()));
-        uint16_t& known = places_[place(key.device, key.quantity())];
-        if (known == kNone) {
-            known = static_cast<uint16_t>(ledgers_.size());
-            ledgers_.emplace_back();
-            ledgers_.back().total.device = key.device;
-            ledgers_.back().total.quantity = key.quantity();
-        }
-        shares_.emplace_back();
-        shares_.back().ledger = known;
+    if (shares_.size() <= site) shares_.resize(site + 1);
+    Share& share = shares_[site];
+    if (share.ledger != kNone) return share;
+    const SiteKey& key = sites_->key(site);
+    uint16_t& known = places_[place(key.device, key.quantity())];
+    if (known == kNone) {
+        known = static_cast<uint16_t>(ledgers_.size());
+        ledgers_.emplace_back();
+        ledgers_.back().total.device = key.device;
+        ledgers_.back().total.quantity = key.quantity();
     }
-    return shares_[site];
+    share.ledger = known;
+    return share;
 }
 
 void Peak::grow(const Allocation& allocation, Moment now) {
@@ -71,8 +71,6 @@ void Peak::on_in_flight(const Allocation& allocation, const replay::Release& was
     total.in_flight.add(allocation.counted_bytes());
 }
 
-void Peak::on_failed(const trace::Event&, SiteId site) { share(site); }
-
 Amount Peak::live(uint8_t device, Quantity quantity) const {
     const uint16_t known = places_[place(device, quantity)];
     return known == kNone ? Amount{} : ledgers_[known].total.live;
@@ -86,6 +84,7 @@ uint64_t Peak::version(uint8_t device, Quantity quantity) const {
 Amount Peak::at_peak_of(SiteId site) const {
     if (site >= shares_.size()) return {};
     const Share& share = shares_[site];
+    if (share.ledger == kNone) return {};
     return share.version == ledgers_[share.ledger].version ? share.at_peak : share.live;
 }
 

@@ -33,7 +33,6 @@ public:
     void on_restore(const Allocation& allocation, const replay::Release& taken_back, Moment now) override;
     void on_context_lost(const Allocation& allocation, const replay::Release& was) override;
     void on_in_flight(const Allocation& allocation, const replay::Release& was) override;
-    void on_failed(const trace::Event& event, SiteId site) override;
 
     Amount live(uint8_t device, Quantity quantity) const;
     // Grows whenever that total reaches a new peak.
@@ -46,6 +45,7 @@ public:
     std::vector<Timeline> timelines() const;
 
 private:
+    static constexpr uint16_t kNone = 0xffff;
     struct Ledger {
         Total total;
         uint64_t version = 0;
@@ -54,9 +54,8 @@ private:
     struct Share {
         Amount live, at_peak;
         uint64_t version = 0;
-        uint16_t ledger = 0;
+        uint16_t ledger = kNone;  // until something is allocated at the site
     };
-    static constexpr uint16_t kNone = 0xffff;
 
     static size_t place(uint8_t device, Quantity quantity) {
         return device * replay::kQuantities + static_cast<size_t>(quantity);

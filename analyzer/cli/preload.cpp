@@ -59,7 +59,7 @@ Installation find_installation() {
     const files::path program = files::read_symlink("/proc/self/exe", error);
     const std::string here = error ? std::string(".") : program.parent_path().string();
     found.program_directory = here;
-    const std::vector<std::string> places = {here, here + "/../lib", here + "/../lib/vramtrace",
+    const std::vector<std::string> places = {here, here + "/../shim", here + "/../lib", here + "/../lib/vramtrace",
                                              here + "/../lib64", here + "/../lib64/vramtrace",
                                              here + "/../lib/x86_64-linux-gnu", here + "/../lib/x86_64-linux-gnu/vramtrace"};
     std::vector<std::string> libraries;

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/cli/trace_directory.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
+
+#include "trace/container/collector_lock.h"
+#include "trace/container/process_watch.h"
 
 namespace vramtrace::cli {
 
@@ -79,17 +81,30 @@ bool holds_trace(const std::string& directory) {
     return trace_time(directory) != 0;
 }
 
+bool holds_events(const std::string& directory) {
+    bool found = false;
+    for_each_name(directory, [&](const files::path& path) { found |= is_event_file(path.filename().string()); });
+    return found;
+}
+
 bool collector_at_work(const std::string& directory) {
-    const std::string path = directory + "/collector.lock";
-    const int descriptor = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-    if (descriptor < 0) return false;
-    bool held = flock(descriptor, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-    struct flock record {};
-    record.l_type = F_WRLCK;
-    record.l_whence = SEEK_SET;
-    if (!held && fcntl(descriptor, F_OFD_GETLK, &record) == 0) held = record.l_type != F_UNLCK;
-    close(descriptor);
-    return held;
+    return trace::CollectorLock::held(directory, trace::this_machine());
+}
+
+bool waits_to_be_drained(const std::string& directory) {
+    bool waits = false;
+    for_each_name(directory, [&](const files::path& path) {
+        // HOST.PID.START.COUNTER.ring, and HOST has no dots.
+        unsigned pid = 0;
+        unsigned long long start = 0;
+        char rest = 0;
+        const std::string name = path.filename().string();
+        const size_t dot = name.find('.');
+        if (!ends_with(name, ".ring") || dot == std::string::npos) return;
+        if (std::sscanf(name.c_str() + dot, ".%u.%llu.%c", &pid, &start, &rest) != 3) return;
+        waits |= trace::start_time_of(pid) != start;
+    });
+    return waits;
 }
 
 Failed prepare_directory(std::string& path, bool overwrite) {

@@ -22,12 +22,17 @@ Failed prepare_directory(std::string& path, bool overwrite);
 
 // Whether `directory` holds files of a trace.
 bool holds_trace(const std::string& directory);
+// … files with events, not only what `run` wrote.
+bool holds_events(const std::string& directory);
 
 // The directory to read when none was named: $VRAMTRACE_DIR if it holds a trace, else the one with the newest trace
 // among ./vramtrace-* and the current directory itself. Empty if there is none.
 std::string newest_trace();
 
-// True while a collector holds the directory's lock.
+// True while a collector of this machine is at work in the directory.
 bool collector_at_work(const std::string& directory);
+
+// True while the ring of a process that is gone still lies there: a collector turns it into the container.
+bool waits_to_be_drained(const std::string& directory);
 
 }  // namespace vramtrace::cli

@@ -19,6 +19,14 @@ void TextTable::line(std::string text) {
     rows_.push_back({{std::move(text)}, true});
 }
 
+void TextTable::lines(std::string_view text) {
+    while (!text.empty()) {
+        const size_t end = text.find('\n');
+        line(std::string(text.substr(0, end)));
+        text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    }
+}
+
 std::string TextTable::text() const {
     std::vector<size_t> widths(columns_.size(), 0);
     for (const Row& row : rows_) {

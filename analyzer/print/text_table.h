@@ -20,6 +20,7 @@ public:
     void row(std::vector<std::string> cells) { add(std::move(cells)); }  // missing cells are empty, extra ones refused
     // A line that belongs to the row before it and has no columns (a frame of its stack, a remark).
     void line(std::string text);
+    void lines(std::string_view text);  // several, each ended by a newline
 
     bool empty() const { return rows_.empty(); }
     std::string text() const;

@@ -4,18 +4,30 @@
 #include <cstddef>
 #include <cstdint>
 
-// CALL FRAME INFORMATION: from an instruction pointer to the rules that undo its frame.
-//
-//   .eh_frame_hdr (sorted table) ──binary search──▶ FDE ──▶ CIE; both programs run up to the instruction ──▶ rules
-//
-// Format: LSB Core "Exception Frames" and DWARF 5, section 6.4. Every read is checked against the bounds given; what is
-// outside them or makes no sense gives "no rules".
+#include "shim/capture/cfi_reader.h"
+
+// The rules that undo a frame, and the instructions that build them (DW_CFA_*, DWARF 5, section 6.4.2).
 namespace vramtrace::shim {
 
 // DWARF numbers of the x86-64 registers that outlive a call, and of the others that can hold a frame's address.
 enum Register : uint8_t {
-    kRax = 0, kRdx = 1, kRcx = 2, kRbx = 3, kRsi = 4, kRdi = 5, kRbp = 6, kRsp = 7,
-    kR8 = 8, kR9 = 9, kR10 = 10, kR11 = 11, kR12 = 12, kR13 = 13, kR14 = 14, kR15 = 15, kReturn = 16,
+    kRax = 0,
+    kRdx = 1,
+    kRcx = 2,
+    kRbx = 3,
+    kRsi = 4,
+    kRdi = 5,
+    kRbp = 6,
+    kRsp = 7,
+    kR8 = 8,
+    kR9 = 9,
+    kR10 = 10,
+    kR11 = 11,
+    kR12 = 12,
+    kR13 = 13,
+    kR14 = 14,
+    kR15 = 15,
+    kReturn = 16,
 };
 constexpr unsigned kRegisters = 17;
 
@@ -28,10 +40,10 @@ struct RegisterRule {
     enum Kind : uint8_t {
         SameValue = 0,
         Undefined,
-        AtCfa,        // saved at CFA + offset
-        CfaPlus,      // value is CFA + offset
-        InRegister,   // value is in register `offset`
-        AtExpression, // saved where the expression says (the CFA is pushed first)
+        AtCfa,         // saved at CFA + offset
+        CfaPlus,       // value is CFA + offset
+        InRegister,    // value is in register `offset`
+        AtExpression,  // saved where the expression says (the CFA is pushed first)
         IsExpression,
     };
     Kind kind = SameValue;
@@ -47,6 +59,7 @@ struct FrameRules {
     uint8_t cfa_register = 0;
     bool signal_frame = false;  // the frame below was interrupted, not calling
     int64_t cfa_offset = 0;
+    uintptr_t function_start = 0;
     Expression cfa_expression;
     // Only registers that a callee must keep, and the return address, can have rules that matter to us; those of the
     // others exist in signal frames alone, which are read from the kernel's own structure.
@@ -56,15 +69,24 @@ struct FrameRules {
     // Index into `rules`, or kTracked.
     static constexpr unsigned index_of(uint64_t reg) {
         switch (reg) {
-            case kRbp: return 0;
-            case kRbx: return 1;
-            case kR12: return 2;
-            case kR13: return 3;
-            case kR14: return 4;
-            case kR15: return 5;
-            case kReturn: return 6;
-            case kRsp: return 7;
-            default: return kTracked;
+            case kRbp:
+                return 0;
+            case kRbx:
+                return 1;
+            case kR12:
+                return 2;
+            case kR13:
+                return 3;
+            case kR14:
+                return 4;
+            case kR15:
+                return 5;
+            case kReturn:
+                return 6;
+            case kRsp:
+                return 7;
+            default:
+                return kTracked;
         }
     }
     static constexpr uint8_t register_at(unsigned index) {
@@ -73,14 +95,16 @@ struct FrameRules {
     }
 };
 
-// Where the unwind table of a module lies in memory.
-struct CfiSection {
-    uintptr_t header = 0;  // .eh_frame_hdr
-    size_t header_bytes = 0;
-    uintptr_t start = 0, end = 0;  // nothing outside is read
+// What the instructions of one function share (its CIE).
+struct ProgramFacts {
+    uint64_t code_alignment = 1;
+    int64_t data_alignment = 1;
+    uint8_t pointer_encoding = 0;  // DW_EH_PE_*
 };
 
-// False: no rules for `pc`.
-bool find_frame_rules(const CfiSection& section, uintptr_t pc, FrameRules& rules);
+// Runs instructions that begin at `location` until that passes `pc`; `initial` is what DW_CFA_restore goes back to.
+// False: an instruction that we do not know, or nonsense.
+bool run_cfi_program(const ProgramFacts& facts, CfiReader instructions, uintptr_t location, uintptr_t pc,
+                     const FrameRules& initial, FrameRules& rules);
 
 }  // namespace vramtrace::shim

@@ -69,22 +69,47 @@ public:
         const uintptr_t here = at_;
         uint64_t value = 0;
         switch (encoding & 0x0f) {
-            case 0x00: value = fixed<uint64_t>(); break;                                // absptr
-            case 0x01: value = uleb(); break;                                           // uleb128
-            case 0x02: value = fixed<uint16_t>(); break;                                // udata2
-            case 0x03: value = fixed<uint32_t>(); break;                                // udata4
-            case 0x04: value = fixed<uint64_t>(); break;                                // udata8
-            case 0x09: value = static_cast<uint64_t>(sleb()); break;                    // sleb128
-            case 0x0a: value = static_cast<uint64_t>(int64_t{fixed<int16_t>()}); break; // sdata2
-            case 0x0b: value = static_cast<uint64_t>(int64_t{fixed<int32_t>()}); break; // sdata4
-            case 0x0c: value = fixed<uint64_t>(); break;                                // sdata8
-            default: good_ = false;
+            case 0x00:
+                value = fixed<uint64_t>();
+                break;  // absptr
+            case 0x01:
+                value = uleb();
+                break;  // uleb128
+            case 0x02:
+                value = fixed<uint16_t>();
+                break;  // udata2
+            case 0x03:
+                value = fixed<uint32_t>();
+                break;  // udata4
+            case 0x04:
+                value = fixed<uint64_t>();
+                break;  // udata8
+            case 0x09:
+                value = static_cast<uint64_t>(sleb());
+                break;  // sleb128
+            case 0x0a:
+                value = static_cast<uint64_t>(int64_t{fixed<int16_t>()});
+                break;  // sdata2
+            case 0x0b:
+                value = static_cast<uint64_t>(int64_t{fixed<int32_t>()});
+                break;  // sdata4
+            case 0x0c:
+                value = fixed<uint64_t>();
+                break;  // sdata8
+            default:
+                good_ = false;
         }
         switch (encoding & 0x70) {
-            case 0x00: break;                      // absolute
-            case 0x10: value += here; break;       // pcrel
-            case 0x30: value += data_base; break;  // datarel
-            default: good_ = false;                // textrel, funcrel, aligned: nobody writes them on x86-64
+            case 0x00:
+                break;  // absolute
+            case 0x10:
+                value += here;
+                break;  // pcrel
+            case 0x30:
+                value += data_base;
+                break;  // datarel
+            default:
+                good_ = false;  // textrel, funcrel, aligned: nobody writes them on x86-64
         }
         if (encoding & 0x80) good_ = false;  // indirect: only personality routines, which are skipped by size
         return good_ ? value : 0;

@@ -17,10 +17,13 @@ bool plt_offset(const Expression& expression, uintptr_t pc, int32_t& offset) {
     CfiReader reader(expression.address, expression.address + expression.bytes);
     if (reader.byte() != kOpBreg0 + kRsp) return false;
     const int64_t base = reader.sleb();
-    constexpr uint8_t kBreg16 = 0x80, kLit0 = 0x30, kAnd = 0x1a, kGreaterOrEqual = 0x2a, kShiftLeft = 0x24, kPlus = 0x22;
-    if (reader.byte() != kBreg16 || reader.byte() != 0 || reader.byte() != kLit0 + 15 || reader.byte() != kAnd) return false;
+    constexpr uint8_t kBreg16 = 0x80, kLit0 = 0x30, kAnd = 0x1a, kGreaterOrEqual = 0x2a, kShiftLeft = 0x24,
+                      kPlus = 0x22;
+    if (reader.byte() != kBreg16 || reader.byte() != 0 || reader.byte() != kLit0 + 15 || reader.byte() != kAnd)
+        return false;
     const uint8_t literal = reader.byte();
-    if (literal < kLit0 || literal > kLit0 + 15 || reader.byte() != kGreaterOrEqual || reader.byte() != kLit0 + 3) return false;
+    if (literal < kLit0 || literal > kLit0 + 15 || reader.byte() != kGreaterOrEqual || reader.byte() != kLit0 + 3)
+        return false;
     if (reader.byte() != kShiftLeft || reader.byte() != kPlus || !reader.at_end() || !reader.good()) return false;
     offset = static_cast<int32_t>(base) + ((pc & 15) >= static_cast<unsigned>(literal - kLit0) ? 8 : 0);
     return true;
@@ -58,7 +61,8 @@ bool pack_cfa(const FrameRules& rules, uintptr_t pc, Row& row) {
     unsigned reg;
     int64_t offset, plus;
     bool deref;
-    if (!simple_expression(rules.cfa_expression.address, rules.cfa_expression.bytes, reg, offset, deref, plus)) return false;
+    if (!simple_expression(rules.cfa_expression.address, rules.cfa_expression.bytes, reg, offset, deref, plus))
+        return false;
     if (!deref) {
         if (offset != static_cast<int32_t>(offset)) return false;
         row.set(RowKind::Offset, reg, static_cast<int32_t>(offset));
@@ -73,8 +77,12 @@ bool pack_cfa(const FrameRules& rules, uintptr_t pc, Row& row) {
 
 bool pack_save(const RegisterRule& rule, uint8_t& save) {
     switch (rule.kind) {
-        case RegisterRule::SameValue: save = 0; return true;
-        case RegisterRule::Undefined: save = Row::kSaveUnknown; return true;
+        case RegisterRule::SameValue:
+            save = 0;
+            return true;
+        case RegisterRule::Undefined:
+            save = Row::kSaveUnknown;
+            return true;
         case RegisterRule::AtCfa:
             if (rule.offset % 8 != 0 || rule.offset > -8 || rule.offset < -127 * 8) return false;
             save = static_cast<uint8_t>(-rule.offset / 8);
@@ -90,7 +98,8 @@ bool pack_save(const RegisterRule& rule, uint8_t& save) {
             save = static_cast<uint8_t>(slot);
             return true;
         }
-        default: return false;
+        default:
+            return false;
     }
 }
 
@@ -137,7 +146,8 @@ void RowTable::put(uintptr_t pc, uint64_t epoch, const Row& row) {
         uint64_t found = 0;
         for (size_t i = 0; i < kProbes && place == nullptr; ++i) {
             found = home[i].key.load(std::memory_order_acquire);
-            if (found == wanted && home[i].saves.load(std::memory_order_relaxed) >> 48 == (epoch >> 17 & 0xffff)) return;
+            if (found == wanted && home[i].saves.load(std::memory_order_relaxed) >> 48 == (epoch >> 17 & 0xffff))
+                return;
             if (found == 0 || (found != kBusy && (found ^ epoch) & 0x1ffff) || found == wanted) place = &home[i];
         }
         if (place == nullptr) {

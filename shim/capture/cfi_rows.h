@@ -22,12 +22,12 @@
 namespace vramtrace::shim {
 
 enum class RowKind : uint8_t {
-    Offset,    // CFA = register + offset
-    Stored,    // CFA = *(register + low 24 bits of offset) + its high 8 bits: realigned stacks
-    Signal,    // the kernel's signal frame starts at rsp
-    Slow,      // rules that do not fit: worked out again each time
-    LastFrame, // nobody called this function
-    Unknown,   // no rules: the walk ends too early
+    Offset,     // CFA = register + offset
+    Stored,     // CFA = *(register + low 24 bits of offset) + its high 8 bits: realigned stacks
+    Signal,     // the kernel's signal frame starts at rsp
+    Slow,       // rules that do not fit: worked out again each time
+    LastFrame,  // nobody called this function
+    Unknown,    // no rules: the walk ends too early
 };
 
 struct Row {
@@ -50,8 +50,8 @@ struct Row {
     uint8_t save(unsigned index) const { return static_cast<uint8_t>(saves >> (8 * index)); }  // order of FrameRules
 
     void set(RowKind kind, unsigned reg = 0, int32_t offset = 0) {
-        rule = (rule & (kOwn | kGenerated)) | static_cast<uint64_t>(kind) << 36 | static_cast<uint64_t>(reg & 0xf) << 32 |
-               static_cast<uint32_t>(offset);
+        rule = (rule & (kOwn | kGenerated)) | static_cast<uint64_t>(kind) << 36 |
+               static_cast<uint64_t>(reg & 0xf) << 32 | static_cast<uint32_t>(offset);
     }
 };
 
@@ -64,7 +64,8 @@ public:
     [[gnu::always_inline]] bool find(uintptr_t pc, uint64_t epoch, Row& row) const {
         // acquire, pairs with the release in grow().
         const Slots* slots = slots_.load(std::memory_order_acquire);
-        if (slots == nullptr) [[unlikely]] return false;
+        if (slots == nullptr) [[unlikely]]
+            return false;
         const uint64_t wanted = key_of(pc, epoch);
         const size_t home = home_of(pc, slots->bits);
         for (size_t i = 0; i < kProbes; ++i) {
@@ -101,7 +102,9 @@ private:
         const Entry* entries() const { return reinterpret_cast<const Entry*>(this + 1); }
     };
 
-    static constexpr uint64_t key_of(uintptr_t pc, uint64_t epoch) { return static_cast<uint64_t>(pc) << 17 | (epoch & 0x1ffff); }
+    static constexpr uint64_t key_of(uintptr_t pc, uint64_t epoch) {
+        return static_cast<uint64_t>(pc) << 17 | (epoch & 0x1ffff);
+    }
     static constexpr size_t home_of(uintptr_t pc, unsigned bits) { return (pc * 0x9e3779b97f4a7c15ULL) >> (64 - bits); }
     bool grow(Slots* full);
 

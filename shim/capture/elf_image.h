@@ -10,7 +10,7 @@ namespace vramtrace::shim {
 // Plain data: lives in zero-filled memory.
 struct ElfImage {
     uintptr_t bias;             // added to the file's addresses
-    uintptr_t start, end;   // of all loaded segments
+    uintptr_t start, end;       // of all loaded segments
     uintptr_t eh_frame_header;  // .eh_frame_hdr, 0 if there is none
     size_t eh_frame_header_bytes;
     uintptr_t eh_start, eh_end;  // the loaded segment around .eh_frame_hdr: no unwind byte lies outside it

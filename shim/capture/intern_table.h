@@ -58,8 +58,9 @@ public:
         for (size_t probe = 0, at = hash & mask; probe < kProbes; ++probe, at = (at + 1) & mask) {
             uint64_t place = places[at].load(std::memory_order_acquire);
             // release: the thing is complete before its id is seen; pairs with the acquire in find().
-            if (place == 0 && places[at].compare_exchange_strong(place, (hash & kHashBits) | id, std::memory_order_acq_rel,
-                                                                 std::memory_order_acquire)) {
+            if (place == 0 &&
+                places[at].compare_exchange_strong(place, (hash & kHashBits) | id, std::memory_order_acq_rel,
+                                                   std::memory_order_acquire)) {
                 used_[level].fetch_add(1, std::memory_order_relaxed);
                 return id;
             }
@@ -74,14 +75,17 @@ private:
     static constexpr size_t kProbes = 64;
     static constexpr uint64_t kHashBits = ~((1ULL << trace::kDefinitionIdBits) - 1);
 
-    static constexpr trace::DefinitionId id_of(uint64_t place) { return static_cast<trace::DefinitionId>(place & ~kHashBits); }
+    static constexpr trace::DefinitionId id_of(uint64_t place) {
+        return static_cast<trace::DefinitionId>(place & ~kHashBits);
+    }
     static constexpr size_t mask_of(unsigned level) { return (size_t{1} << (kFirstBits + kBitsPerLevel * level)) - 1; }
 
     bool open_level(unsigned level) {
         if (level >= kLevels) return false;
         std::atomic<uint64_t>* none = nullptr;
         if (places_[level].load(std::memory_order_acquire) == nullptr) {
-            auto* fresh = static_cast<std::atomic<uint64_t>*>(arena_allocate((mask_of(level) + 1) * sizeof(uint64_t), 64));
+            auto* fresh =
+                static_cast<std::atomic<uint64_t>*>(arena_allocate((mask_of(level) + 1) * sizeof(uint64_t), 64));
             if (fresh == nullptr) return false;
             // release, pairs with the acquire in find(); the loser's memory is lost.
             places_[level].compare_exchange_strong(none, fresh, std::memory_order_acq_rel, std::memory_order_acquire);

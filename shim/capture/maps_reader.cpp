@@ -81,8 +81,7 @@ bool parse_mapping(const char* text, size_t bytes, Mapping& mapping) {
     return end > start;
 }
 
-MapsReader::MapsReader(char* buffer, size_t bytes)
-    : buffer_(buffer), capacity_(bytes), descriptor_(open_maps()) {
+MapsReader::MapsReader(char* buffer, size_t bytes) : buffer_(buffer), capacity_(bytes), descriptor_(open_maps()) {
     failed_ = descriptor_ < 0;
 }
 

@@ -51,7 +51,8 @@ uint64_t fingerprint_of(const Module& module) {
         if (!safe_copy(bytes, module.image.build_id, module.image.build_id_bytes)) return 0;
         hash = mix(hash, bytes, module.image.build_id_bytes);
     } else {
-        for (size_t at = 0; at + sizeof(bytes) <= module.image.eh_frame_header_bytes && at < 4096; at += sizeof(bytes)) {
+        for (size_t at = 0; at + sizeof(bytes) <= module.image.eh_frame_header_bytes && at < 4096;
+             at += sizeof(bytes)) {
             if (!safe_copy(bytes, module.image.eh_frame_header + at, sizeof(bytes))) return 0;
             hash = mix(hash, bytes, sizeof(bytes));
         }
@@ -256,9 +257,8 @@ bool ModuleList::resolve(Module& module, trace::DefinitionTable& definitions) {
     body.build_id_bytes = static_cast<uint16_t>(image.build_id_bytes);
     body.path_bytes = static_cast<uint32_t>(path.size);
     const trace::DefinitionId id =
-        definitions.append(trace::DefinitionKind::Module, {{&body, sizeof(body)},
-                                                           {build_id, image.build_id_bytes},
-                                                           {path.bytes, path.size}});
+        definitions.append(trace::DefinitionKind::Module,
+                           {{&body, sizeof(body)}, {build_id, image.build_id_bytes}, {path.bytes, path.size}});
     if (id == 0) return false;
     module.definition.store(id, std::memory_order_release);  // pairs with the acquire of whoever uses `image`
     return true;

@@ -62,6 +62,8 @@ class ModuleList {
 public:
     static constexpr size_t kMaxModules = 16384;
 
+    bool empty() const { return count_.load(std::memory_order_acquire) == 0; }
+
     // The known module around `pc`, or null. Lock-free.
     Module* find(uintptr_t pc) const;
 

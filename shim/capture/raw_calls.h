@@ -51,7 +51,8 @@ class SignalsBlocked {
 public:
     SignalsBlocked() {
         const uint64_t all = ~0ULL;
-        call(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, reinterpret_cast<long>(&all), reinterpret_cast<long>(&before_), 8);
+        call(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, reinterpret_cast<long>(&all), reinterpret_cast<long>(&before_),
+             8);
     }
     ~SignalsBlocked() { call(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, reinterpret_cast<long>(&before_), 0, 8); }
     SignalsBlocked(const SignalsBlocked&) = delete;

@@ -38,11 +38,13 @@ public:
 
     // True if the 8 bytes at `address` can be read: aligned, in the run or in pages joined to it.
     [[gnu::always_inline]] bool can_load(uintptr_t address) {
-        if (address & 7) [[unlikely]] return false;
+        if (address & 7) [[unlikely]]
+            return false;
         return address - low_ < high_ - low_ || reach(address);
     }
     [[gnu::always_inline]] bool load(uintptr_t address, uint64_t& value) {
-        if (!can_load(address)) [[unlikely]] return false;
+        if (!can_load(address)) [[unlikely]]
+            return false;
         value = *reinterpret_cast<const uint64_t*>(address);
         return true;
     }

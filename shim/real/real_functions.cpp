@@ -110,7 +110,10 @@ LibraryImage* build_image(const void* address, const char* const* names, uint32_
     if (found) return image;
     LoadedObject object;
     ElfW(Phdr) headers[16];
-    return object_by_address(address, object, headers) ? build(object, names, count) : nullptr;
+    if (!object_by_address(address, object, headers)) return nullptr;
+    image = build(object, names, count);
+    if (image != nullptr) image->other_namespace = true;
+    return image;
 }
 
 LibraryImage* build_driver_image(const char* const* names, uint32_t count) {
@@ -132,10 +135,10 @@ bool still_loaded(const LibraryImage& image, const char* const* names) {
     uint32_t place = 0;
     while (place < image.count && image.functions[place] == nullptr) ++place;
     if (place == image.count) return false;
-    bool same = true;
+    bool same = image.other_namespace;
     with_loaded_objects([&](const LoadedObjects& all) {
         const LoadedObject* object = all.containing(image.functions[place]);
-        if (object == nullptr) return;  // gone, or in another namespace: nobody else answers for these addresses
+        if (object == nullptr) return;
         same = object->start == image.start && object->end == image.end &&
                DynamicTables(*object).find(names[place]) == image.functions[place];
     });

@@ -36,6 +36,7 @@ struct DriverCalls {
 struct LibraryImage {
     uintptr_t start, end;
     uint32_t count;
+    bool other_namespace;  // loaded by dlmopen: not in the loader's list that we can walk
     DriverCalls calls;
     char path[256];
     // Open-addressed hash from a function's address to its place in the table; 0 = empty, else place + 1.
@@ -55,7 +56,7 @@ LibraryImage* build_image(const void* address, const char* const* names, uint32_
 LibraryImage* build_driver_image(const char* const* names, uint32_t count);
 void discard_image(LibraryImage* image);
 
-// False if another object, or another load of it, stands where `image` was.
+// False if the object of `image` is gone, or another one or another load of it stands in its place.
 bool still_loaded(const LibraryImage& image, const char* const* names);
 
 }  // namespace vramtrace::shim

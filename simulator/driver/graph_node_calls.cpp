@@ -75,14 +75,15 @@ void set_from(Node& node, CUgraphNodeParams& parameters) {
             break;
         }
         case CU_GRAPH_NODE_TYPE_MEM_FREE: fill_free_node(node, parameters.free.dptr); break;
-        default: remove_node(node); refuse(CUDA_ERROR_NOT_SUPPORTED);
+        default: refuse(CUDA_ERROR_NOT_SUPPORTED);
     }
 }
 
 CUresult add_any(CUgraphNode* out, CUgraph graph, const CUgraphNode* dependencies, size_t count,
                  CUgraphNodeParams* parameters) {
     require(parameters != nullptr);
-    set_from(add(out, graph, dependencies, count, parameters->type), *parameters);
+    Node& node = add(out, graph, dependencies, count, parameters->type);
+    fill_or_remove(node, [&] { set_from(node, *parameters); });
     return CUDA_SUCCESS;
 }
 
@@ -267,7 +268,7 @@ SIM_API(cuGraphAddMemAllocNode,
         (phGraphNode, hGraph, dependencies, numDependencies, nodeParams)) {
     require(nodeParams != nullptr);
     Node& node = add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
-    fill_allocation_node(node, *nodeParams);
+    fill_or_remove(node, [&] { fill_allocation_node(node, *nodeParams); });
     return CUDA_SUCCESS;
 }
 
@@ -282,7 +283,8 @@ SIM_API(cuGraphAddMemFreeNode,
         (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
          CUdeviceptr dptr),
         (phGraphNode, hGraph, dependencies, numDependencies, dptr)) {
-    fill_free_node(add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEM_FREE), dptr);
+    Node& node = add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEM_FREE);
+    fill_or_remove(node, [&] { fill_free_node(node, dptr); });
     return CUDA_SUCCESS;
 }
 

@@ -179,31 +179,21 @@ void remove_node(Node& node) {
 }
 
 void fill_allocation_node(Node& node, CUDA_MEM_ALLOC_NODE_PARAMS& parameters) {
-    Graph& graph = *node.graph;
-    try {
-        require(parameters.bytesize != 0 && parameters.poolProps.allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
-        require(parameters.poolProps.location.type == CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_NOT_SUPPORTED);
-        require(parameters.poolProps.handleTypes == CU_MEM_HANDLE_TYPE_NONE && graph.only_exec == nullptr);
-        Device& device = device_of(parameters.poolProps.location.id);
-        parameters.dptr = to_pointer(reserve_graph_address(device, parameters.bytesize));
-        node.alloc = parameters;
-        node.alloc.accessDescs = nullptr;
-        node.alloc.accessDescCount = 0;
-    } catch (const Refusal&) {
-        remove_node(node);
-        throw;
-    }
+    require(parameters.bytesize != 0 && parameters.poolProps.allocType == CU_MEM_ALLOCATION_TYPE_PINNED);
+    require(parameters.poolProps.location.type == CU_MEM_LOCATION_TYPE_DEVICE, CUDA_ERROR_NOT_SUPPORTED);
+    require(parameters.poolProps.handleTypes == CU_MEM_HANDLE_TYPE_NONE && node.graph->only_exec == nullptr);
+    Device& device = device_of(parameters.poolProps.location.id);
+    parameters.dptr = to_pointer(reserve_graph_address(device, parameters.bytesize));
+    node.alloc = parameters;
+    node.alloc.accessDescs = nullptr;
+    node.alloc.accessDescCount = 0;
 }
 
 void fill_free_node(Node& node, CUdeviceptr pointer) {
-    bool twice = false;
     for (const auto& other : node.graph->nodes) {
-        twice = twice || (other->type == CU_GRAPH_NODE_TYPE_MEM_FREE && other->free == pointer);
+        require(other->type != CU_GRAPH_NODE_TYPE_MEM_FREE || other->free != pointer);
     }
-    if (!is_graph_address(pointer) || twice || node.graph->only_exec != nullptr) {
-        remove_node(node);
-        refuse(CUDA_ERROR_INVALID_VALUE);
-    }
+    require(pointer != 0 && is_graph_address(pointer) && node.graph->only_exec == nullptr);
     node.free = pointer;
 }
 

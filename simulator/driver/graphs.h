@@ -81,14 +81,36 @@ std::unique_ptr<Graph> copy_graph(const Graph& graph);
 void fill_allocation_node(Node& node, CUDA_MEM_ALLOC_NODE_PARAMS& parameters);
 void fill_free_node(Node& node, CUdeviceptr pointer);
 
+// A node whose parameters are refused does not stay in its graph.
+template <class Fill>
+void fill_or_remove(Node& node, Fill fill) {
+    try {
+        fill();
+    } catch (const Refusal&) {
+        remove_node(node);
+        throw;
+    }
+}
+
 // Instantiation and launch (graph_exec.cpp)
 GraphExec& instantiate(Graph& graph, unsigned long long flags);
 void end_exec(GraphExec& exec);
 void launch(GraphExec& exec, Stream& stream);
 void run_node(const Node& node, Stream& stream);
 
-// The next node of the capture that the stream is in.
+// The next node of the capture that the stream is in. A capture whose node cannot be filled is invalid.
 Node& capture_node(Stream& stream, CUgraphNodeType type);
+template <class Fill>
+void fill_captured(Stream& stream, Node& node, Fill fill) {
+    try {
+        fill();
+    } catch (const Refusal&) {
+        stream.last_nodes = node.dependencies;
+        remove_node(node);
+        invalidate(*stream.capture);
+        throw;
+    }
+}
 void record_event(Event& event, Stream& stream);
 HandleTable<UserObject, CUuserObject>& user_objects();
 void release_user_object(UserObject& object, unsigned int count);

@@ -34,7 +34,7 @@ CUdeviceptr allocate(uint64_t bytes, Pool* pool, CUstream handle) {
         parameters.poolProps.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
         parameters.poolProps.location.id = stream.context->device->ordinal;
         parameters.bytesize = bytes;
-        fill_allocation_node(node, parameters);
+        fill_captured(stream, node, [&] { fill_allocation_node(node, parameters); });
         return parameters.dptr;
     }
     refuse_in_capture();
@@ -65,7 +65,8 @@ SIM_STREAM_API(cuMemFreeAsync, _ptsz, (CUdeviceptr dptr, CUstream hStream), (dpt
     require(dptr != 0);
     Stream& stream = stream_of(hStream);
     if (capturing(stream) != nullptr) {
-        fill_free_node(capture_node(stream, CU_GRAPH_NODE_TYPE_MEM_FREE), dptr);
+        Node& node = capture_node(stream, CU_GRAPH_NODE_TYPE_MEM_FREE);
+        fill_captured(stream, node, [&] { fill_free_node(node, dptr); });
         return CUDA_SUCCESS;
     }
     refuse_in_capture();

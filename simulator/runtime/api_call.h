@@ -23,7 +23,8 @@ inline cudaError_t to_error(cudaError_t error) {
 template <typename Body>
 cudaError_t with_driver(Body&& body) {
     const DriverAccess& access = driver_access();
-    if (access.error != cudaSuccess) return report(access.error);
+    const cudaError_t unusable = access.error.load(std::memory_order_relaxed);
+    if (unusable != cudaSuccess) return report(unusable);
     return report(to_error(body(access.calls)));
 }
 

@@ -7,6 +7,8 @@
 #include <cudaTypedefs.h>
 #include <driver_types.h>
 
+#include <atomic>
+
 namespace vramtrace::simulator::runtime {
 
 // The header lists these two at their second version only; the first takes the same arguments.
@@ -28,7 +30,7 @@ struct DriverCalls {
 /// What the first call found out about this process's driver. The table may be used only when `error` is cudaSuccess;
 /// otherwise every runtime call answers `error`.
 struct DriverAccess {
-    cudaError_t error;
+    std::atomic<cudaError_t> error;  // relaxed: set once under the once-flag, and again when the process ends
     int version;
     void* library;  // what dlopen gave
     DriverCalls calls;

@@ -95,8 +95,9 @@ void open_driver() {
     fill_gaps();
     if (calls.cuDriverGetVersion_v2020(&access_.version) != CUDA_SUCCESS) return;
     if (access_.version < kRuntimeMajor * 1000) return;
-    access_.error = static_cast<cudaError_t>(calls.cuInit_v2000(0));
-    if (access_.error != cudaSuccess) return;
+    const auto started = static_cast<cudaError_t>(calls.cuInit_v2000(0));
+    access_.error = started;
+    if (started != cudaSuccess) return;
     owner_ = getpid();
     std::atexit(tear_down);
 }

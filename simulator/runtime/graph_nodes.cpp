@@ -5,6 +5,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "simulator/runtime/names_12.h"
+
 #include <cstring>
 #include <vector>
 
@@ -108,7 +110,6 @@ cudaError_t cudaGraphMemFreeNodeGetParams(cudaGraphNode_t node, void* pointer) {
     });
 }
 
-#if SIMULATED_CUDART_MAJOR >= 13
 cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                              const cudaGraphEdgeData* edges, size_t count, struct cudaGraphNodeParams* parameters) {
     static_assert(sizeof(cudaGraphNodeParams) == sizeof(CUgraphNodeParams));
@@ -132,7 +133,6 @@ cudaError_t cudaGraphAddNode(cudaGraphNode_t* node, cudaGraph_t graph, const cud
         return to_error(result);
     });
 }
-#endif
 
 cudaError_t cudaGraphAddEmptyNode(cudaGraphNode_t* node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                                   size_t count) {

@@ -4,6 +4,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "simulator/runtime/names_12.h"
+
 using namespace vramtrace::simulator::runtime;
 
 extern "C" {
@@ -44,7 +46,6 @@ cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, siz
         [&](const DriverCalls& driver) { return driver.cuGraphGetRootNodes_v10000(graph, nodes, count); });
 }
 
-#if SIMULATED_CUDART_MAJOR >= 13
 cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
                                      const cudaGraphEdgeData* edges, size_t count) {
     return with_context([&](const DriverCalls& driver) {
@@ -83,7 +84,6 @@ cudaError_t cudaGraphNodeGetDependentNodes(cudaGraphNode_t node, cudaGraphNode_t
                                                           count);
     });
 }
-#endif
 
 // ---- instances ----
 

@@ -4,6 +4,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "simulator/runtime/names_12.h"
+
 #include <cstring>
 
 using namespace vramtrace::simulator::runtime;
@@ -200,7 +202,6 @@ cudaError_t cudaMemRangeGetAttribute(void* data, size_t size, enum cudaMemRangeA
     });
 }
 
-#if SIMULATED_CUDART_MAJOR >= 13
 cudaError_t cudaMemAdvise(const void* pointer, size_t count, enum cudaMemoryAdvise advice,
                           struct cudaMemLocation location) {
     return with_context([&](const DriverCalls& driver) {
@@ -211,6 +212,5 @@ cudaError_t cudaMemAdvise(const void* pointer, size_t count, enum cudaMemoryAdvi
                                          driver_location);
     });
 }
-#endif
 
 }  // extern "C"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/runtime/primary_context.h"
 
+#include <atomic>
 #include <mutex>
 
 namespace vramtrace::simulator::runtime {
@@ -15,6 +16,7 @@ struct Primary {
 };
 
 std::mutex mutex_;
+std::atomic<bool> any_reset_{false};  // lets the common case skip the lock; release and acquire pair within this file
 Primary primaries_[kMaxDevices];
 thread_local int chosen_device_ = 0;
 
@@ -25,6 +27,7 @@ cudaError_t bind_primary(const DriverCalls& driver, int device) {
 }
 
 bool is_dead_primary(CUcontext context) {
+    if (!any_reset_.load(std::memory_order_acquire)) return false;
     std::lock_guard lock(mutex_);
     for (const Primary& primary : primaries_) {
         if (primary.context == context) return !primary.alive;
@@ -88,7 +91,10 @@ cudaError_t reset_device(const DriverCalls& driver) {
     driver.cuCtxGetApiVersion_v3020(context, &api_version);
     const CUresult result = driver.cuDevicePrimaryCtxReset_v7000(device);
     std::lock_guard lock(mutex_);
-    if (result == CUDA_SUCCESS) primaries_[device].alive = false;
+    if (result == CUDA_SUCCESS) {
+        primaries_[device].alive = false;
+        any_reset_.store(true, std::memory_order_release);
+    }
     return static_cast<cudaError_t>(result);
 }
 

@@ -4,6 +4,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "simulator/runtime/names_12.h"
+
 using namespace vramtrace::simulator::runtime;
 
 extern "C" {
@@ -42,7 +44,6 @@ cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, size_t 
     });
 }
 
-#if SIMULATED_CUDART_MAJOR >= 13
 cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t count, struct cudaMemLocation location, unsigned int flags,
                                  cudaStream_t stream) {
     return with_context([&](const DriverCalls& driver) {
@@ -53,6 +54,5 @@ cudaError_t cudaMemPrefetchAsync(const void* pointer, size_t count, struct cudaM
             device_address(pointer), count, place, flags, stream);
     });
 }
-#endif
 
 }  // extern "C"

@@ -5,6 +5,8 @@
 
 #include <cuda_runtime_api.h>
 
+#include "simulator/runtime/names_12.h"
+
 using namespace vramtrace::simulator::runtime;
 
 namespace {
@@ -121,7 +123,6 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, enum cudaStreamCaptureSta
     });
 }
 
-#if SIMULATED_CUDART_MAJOR >= 13
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCaptureStatus* status, unsigned long long* id,
                                      cudaGraph_t* graph, const cudaGraphNode_t** dependencies,
                                      const cudaGraphEdgeData** edges, size_t* count) {
@@ -131,7 +132,6 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, enum cudaStreamCapture
             dependencies, reinterpret_cast<const CUgraphEdgeData**>(edges), count);
     });
 }
-#endif
 
 // ---- graphs ----
 

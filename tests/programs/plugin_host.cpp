@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Loads plugins from its own folder and runs each: plugin_host local|global|deepbind PLUGIN…
+// Loads plugins from its own folder and runs each: plugin_host local|global|deepbind|dlmopen PLUGIN…
 // It has no CUDA of its own.
 #include "tests/programs/expect.h"
 
@@ -27,7 +27,7 @@ int main(int argc, char** argv) {
     if (how == "deepbind") flags = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
     for (int i = 2; i < argc; ++i) {
         const std::string path = own_folder() + "/" + argv[i];
-        void* plugin = dlopen(path.c_str(), flags);
+        void* plugin = how == "dlmopen" ? dlmopen(LM_ID_NEWLM, path.c_str(), flags) : dlopen(path.c_str(), flags);
         if (plugin == nullptr) fail(dlerror(), 0);
         auto run = reinterpret_cast<int (*)(size_t)>(dlsym(plugin, "plugin_run"));
         MUST_HOLD(run != nullptr);

@@ -28,11 +28,16 @@ inline std::vector<trace::Event> wild_events(size_t count, uint64_t first_ticket
     std::mt19937_64 random(seed);
     const auto any = [&]() -> uint64_t {
         switch (random() % 5) {
-            case 0: return 0;
-            case 1: return random() % 4;
-            case 2: return (random() % 64) << 21;
-            case 3: return ~0ULL - random() % 3;
-            default: return random();
+            case 0:
+                return 0;
+            case 1:
+                return random() % 4;
+            case 2:
+                return (random() % 64) << 21;
+            case 3:
+                return ~0ULL - random() % 3;
+            default:
+                return random();
         }
     };
     std::vector<trace::Event> events(count);

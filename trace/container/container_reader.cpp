@@ -11,7 +11,11 @@ constexpr size_t kMaxClocks = 1U << 16;
 
 }  // namespace
 
-ContainerReader::ContainerReader(const std::string& path) : path_(path), file_(path) {
+ContainerReader::ContainerReader(const std::string& path, DefinitionStore* definitions)
+    : path_(path),
+      file_(path),
+      own_definitions_(definitions == nullptr ? std::make_unique<DefinitionStore>() : nullptr),
+      definitions_(definitions == nullptr ? own_definitions_.get() : definitions) {
     status_.identity = file_.header().identity;
     status_.identity.boot_id[sizeof(status_.identity.boot_id) - 1] = '\0';
     status_.identity.host[sizeof(status_.identity.host) - 1] = '\0';
@@ -56,7 +60,7 @@ bool ContainerReader::next_batch(std::vector<Event>& batch) {
                 take_events(batch);
                 break;
             case BlockKind::Definitions:
-                if (!definitions_.lay(block.position, raw_)) damaged("definitions out of range");
+                if (!definitions_->lay(block.position, raw_)) damaged("definitions out of range");
                 break;
             case BlockKind::Clocks: {
                 BoundedCursor in(raw_);
@@ -115,6 +119,10 @@ void ContainerReader::take_events(std::vector<Event>& batch) {
 
 void ContainerReader::take_status(const StatusRecord& record) {
     std::copy(std::begin(record.losses), std::end(record.losses), std::begin(status_.losses));
+    // A total of that collector: a later one starts again at 0.
+    if (record.missing_tickets > reported_missing_)
+        status_.missing_tickets += record.missing_tickets - reported_missing_;
+    reported_missing_ = record.missing_tickets;
     for (const std::string& note : record.notes) {
         if (std::find(notes_.begin(), notes_.end(), note) != notes_.end() || notes_.size() >= kMaxWarnings) continue;
         notes_.push_back(note);
@@ -122,14 +130,14 @@ void ContainerReader::take_status(const StatusRecord& record) {
     }
 }
 
-void ContainerReader::finish() {
+void ContainerReader::finish(bool tell_torn_tail) {
     if (finished_) return;
     finished_ = true;
     if (total_tickets_ > next_ticket_) {
         status_.missing_tickets += total_tickets_ - next_ticket_;
         next_ticket_ = total_tickets_;
     }
-    if (file_.tail_bytes() > 0) {
+    if (tell_torn_tail && file_.tail_bytes() > 0) {
         warn("The last " + std::to_string(file_.tail_bytes()) + " bytes of " + path_ +
              " are no complete block and were left out.");
     }

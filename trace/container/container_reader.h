@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,19 +18,19 @@ namespace vramtrace::trace {
 
 class ContainerReader final : public EventSource {
 public:
-    explicit ContainerReader(const std::string& path);  // throws InputError
+    // Throws InputError. `definitions`: where to lay them, if they are to be kept together with those of a ring.
+    explicit ContainerReader(const std::string& path, DefinitionStore* definitions = nullptr);
 
     bool next_batch(std::vector<Event>& batch) override;
-    const DefinitionView& definitions() const override { return definitions_; }
+    const DefinitionView& definitions() const override { return *definitions_; }
     // Complete after finish().
     const SourceStatus& status() const override { return status_; }
     uint64_t bytes_done() const override { return file_.offset(); }
     uint64_t bytes_total() const override { return file_.file_bytes(); }
 
-    // Nothing more will be read: counts what must be missing at the end and tells of a torn tail.
-    void finish();
+    // Nothing more will be read: counts what must be missing at the end and tells of a torn tail (if nobody else had it).
+    void finish(bool tell_torn_tail = true);
 
-    DefinitionStore& definition_store() { return definitions_; }
     uint64_t next_ticket() const { return next_ticket_; }  // tickets before it were given, or counted
     // Tickets before `ticket` have been read elsewhere: events before it are not given again.
     void seek(uint64_t ticket) {
@@ -49,7 +50,8 @@ private:
     BlockFile file_;
     BlockOpener opener_;
     EventDecoder decoder_;
-    DefinitionStore definitions_;
+    std::unique_ptr<DefinitionStore> own_definitions_;
+    DefinitionStore* definitions_;
     SourceStatus status_;
     std::vector<std::byte> raw_;
     std::vector<ClockPair> clocks_;
@@ -57,6 +59,7 @@ private:
     uint64_t next_ticket_ = 0;
     uint64_t total_tickets_ = 0;
     uint64_t void_tickets_ = 0;
+    uint64_t reported_missing_ = 0;
     uint64_t damaged_blocks_ = 0;
     uint64_t told_skipped_ = 0;
     uint64_t unknown_blocks_ = 0;

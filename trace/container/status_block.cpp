@@ -19,6 +19,7 @@ bool read_status(BoundedCursor& in, StatusRecord& record) {
         const auto text = in.bytes(in.varint());
         record.notes.emplace_back(reinterpret_cast<const char*>(text.data()), text.size());
     }
+    record.missing_tickets = in.varint();
     return in.ok();
 }
 
@@ -32,6 +33,7 @@ void encode(const StatusRecord& record, ByteSink& out) {
         out.varint(note.size());
         out.append(std::as_bytes(std::span(note)));
     }
+    out.varint(record.missing_tickets);
 }
 
 void encode(const EndRecord& record, ByteSink& out) {

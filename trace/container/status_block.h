@@ -11,13 +11,14 @@
 
 // What Status and End blocks hold. Bytes after the known ones belong to a later minor version and are passed over.
 //
-//   Status: varint n │ n × varint loss counter │ varint m │ m × (varint bytes │ text)
+//   Status: varint n │ n × varint loss counter │ varint m │ m × (varint bytes │ text) │ varint missing tickets
 //   End:    u8 SourceStatus::End │ zigzag value │ varint time │ a Status │ varint k │ k × varint in-flight ticket
 namespace vramtrace::trace {
 
 struct StatusRecord {
     uint64_t losses[kLossCounters] = {};  // totals so far; a later block replaces an earlier one
     std::vector<std::string> notes;       // sentences for the report, all of them so far
+    uint64_t missing_tickets = 0;         // inside the ranges of Events blocks: lost in a way that no counter explains
     bool operator==(const StatusRecord&) const = default;
 };
 

@@ -44,8 +44,8 @@ RecordView record_at(std::span<const std::byte> image, size_t offset) {
     }
     view.kind = header->kind;
     view.body = image.subspan(offset + sizeof(DefinitionHeader), body_bytes);
-    view.state = definition_hash(view.body.data(), view.body.size()) == header->hash ? RecordState::Good
-                                                                                     : RecordState::Damaged;
+    view.state =
+        definition_hash(view.body.data(), view.body.size()) == header->hash ? RecordState::Good : RecordState::Damaged;
     return view;
 }
 

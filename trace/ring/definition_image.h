@@ -44,7 +44,8 @@ public:
     std::span<const std::byte> bytes() const { return image_; }
 
     std::span<const std::byte> body(DefinitionId id, DefinitionKind kind) const override;
-    void for_each(const std::function<void(DefinitionId, DefinitionKind, std::span<const std::byte>)>& visit) const override;
+    void for_each(
+        const std::function<void(DefinitionId, DefinitionKind, std::span<const std::byte>)>& visit) const override;
 
 private:
     std::span<const std::byte> image_;
@@ -62,10 +63,10 @@ public:
     }
     // Continue behind what an earlier collector has already stored; uncommitted records before it are not revisited.
     void start_at(size_t offset) { position_ = offset < kFirstRecord ? kFirstRecord : offset; }
-    size_t position() const { return position_; }     // every record before it was seen, but for the holes
-    size_t holes() const { return hole_count_; }      // records reserved before position() and not committed yet
-    uint64_t damaged() const { return damaged_; }     // times that a stretch of the image made no sense
-    uint64_t forgotten() const { return forgotten_; } // holes given up because there were too many
+    size_t position() const { return position_; }      // every record before it was seen, but for the holes
+    size_t holes() const { return hole_count_; }       // records reserved before position() and not committed yet
+    uint64_t damaged() const { return damaged_; }      // times that a stretch of the image made no sense
+    uint64_t forgotten() const { return forgotten_; }  // holes given up because there were too many
 
 private:
     static constexpr size_t kMaxHoles = 64;

@@ -13,7 +13,8 @@ constexpr size_t kFirstRecord = kDefinitionAlignment;  // offset of the first re
 
 // Bytes that a record with such a body takes, header and padding included.
 constexpr size_t record_bytes(uint32_t body_bytes) {
-    return (sizeof(DefinitionHeader) + size_t{body_bytes} + kDefinitionAlignment - 1) & ~size_t{kDefinitionAlignment - 1};
+    return (sizeof(DefinitionHeader) + size_t{body_bytes} + kDefinitionAlignment - 1) &
+           ~size_t{kDefinitionAlignment - 1};
 }
 
 // FNV-1a, 32 bits; DefinitionHeader::hash. Of parts: give the hash so far.

@@ -17,7 +17,9 @@ constexpr uint64_t kRetryNanoseconds = 1'000'000'000;
 constexpr unsigned kWaitsForGrower = 2000;  // of 50 µs: 100 ms
 constexpr long kWaitNanoseconds = 50'000;
 
-std::atomic_ref<uint32_t> length_of(DefinitionHeader* record) { return std::atomic_ref<uint32_t>(record->body_bytes); }
+std::atomic_ref<uint32_t> length_of(DefinitionHeader* record) {
+    return std::atomic_ref<uint32_t>(record->body_bytes);
+}
 
 }  // namespace
 

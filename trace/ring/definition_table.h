@@ -62,11 +62,11 @@ private:
     bool extend_file(uint64_t old_capacity, uint64_t new_capacity);
     DefinitionId no_room();
 
-    std::atomic<DefinitionFileHeader*> file_;     // release in attach, pairs with the acquire in append
+    std::atomic<DefinitionFileHeader*> file_;  // release in attach, pairs with the acquire in append
     const DefinitionFileFacts* facts_;
     std::atomic<uint64_t>* full_counter_;
-    std::atomic<uint32_t> growing_;               // 1 while a thread grows the file
-    std::atomic<uint64_t> retry_time_;            // CLOCK_MONOTONIC ns before which growing is not tried again
+    std::atomic<uint32_t> growing_;     // 1 while a thread grows the file
+    std::atomic<uint64_t> retry_time_;  // CLOCK_MONOTONIC ns before which growing is not tried again
 };
 
 }  // namespace vramtrace::trace

@@ -37,38 +37,41 @@ namespace vramtrace::trace {
 
 constexpr uint64_t kHeadClosed = 1ULL << 63;
 constexpr uint64_t kSlotAbandoned = 1ULL << 63;
-constexpr uint32_t kWriterSlack = 1024;       // ≥ threads that can be between room check and commit
+constexpr uint32_t kWriterSlack = 1024;  // ≥ threads that can be between room check and commit
 constexpr uint32_t kInFlightSlots = 256;
 constexpr size_t kRingHeaderBytes = 4096;
 constexpr uint32_t kDefaultSlotCount = 1U << 18;  // 16 MiB of slots
 
 struct RingHeader {
-    FormatHeader format;        // magic = kRingMagic, header_bytes = kRingHeaderBytes
-    ProcessIdentity identity;   // the same in every segment of a process
+    FormatHeader format;       // magic = kRingMagic, header_bytes = kRingHeaderBytes
+    ProcessIdentity identity;  // the same in every segment of a process
     uint32_t slot_bytes = sizeof(Event);
     uint32_t slot_count = 0;
-    uint32_t segment = 0;       // 0, 1, 2, …
+    uint32_t segment = 0;  // 0, 1, 2, …
     uint32_t reserved = 0;
     uint64_t first_ticket = 0;  // tickets handed out by the segments before this one
 
     // Written by the job. relaxed unless said otherwise.
-    alignas(64) std::atomic<uint64_t> head{0};  // next ticket of this segment, with kHeadClosed. seq_cst fetch_add/fetch_or.
+    alignas(64) std::atomic<uint64_t> head{
+        0};  // next ticket of this segment, with kHeadClosed. seq_cst fetch_add/fetch_or.
     alignas(64) std::atomic<uint64_t> losses[kLossCounters];  // only segment 0's are counted up
     // Written by the collector.
-    alignas(64) std::atomic<uint64_t> tail{0};  // slots before it are durable in the container. release; writers acquire
-    std::atomic<uint64_t> heartbeat{0};         // CLOCK_MONOTONIC ns of the collector's last round; 0 = never seen one
+    alignas(64) std::atomic<uint64_t> tail{
+        0};                              // slots before it are durable in the container. release; writers acquire
+    std::atomic<uint64_t> heartbeat{0};  // CLOCK_MONOTONIC ns of the collector's last round; 0 = never seen one
     std::atomic<uint32_t> collector_pid{0};
-    std::atomic<uint32_t> abandoned{0};         // void tickets it met in this segment (counted in Loss::Abandoned too)
+    std::atomic<uint32_t> abandoned{0};  // void tickets it met in this segment (counted in Loss::Abandoned too)
 
     // Releases that have been recorded and whose real call has not returned yet: ticket + 1, or 0. A process that dies
     // inside cuMemFree leaves its ticket here: "in flight". Claimed by CAS(0 → ticket + 1), given back by a store of 0.
     alignas(64) std::atomic<uint64_t> in_flight[kInFlightSlots];
 
     // Written by the job.
-    alignas(64) std::atomic<uint64_t> closed_at{0};  // tickets this segment handed out, once closed; 0 = not closed. release
+    alignas(64) std::atomic<uint64_t> closed_at{
+        0};                                    // tickets this segment handed out, once closed; 0 = not closed. release
     std::atomic<uint64_t> rewritten{0};        // segment 0 only: void tickets whose event was written under another one
     std::atomic<uint64_t> first_loss_time{0};  // segment 0 only: CLOCK_MONOTONIC ns of the first event lost; 0 = none
-    std::atomic<uint32_t> segments{0};         // segment 0 only: segments that exist or existed. release, after their header
+    std::atomic<uint32_t> segments{0};  // segment 0 only: segments that exist or existed. release, after their header
 };
 static_assert(offsetof(RingHeader, head) == 256 && offsetof(RingHeader, losses) == 320);
 static_assert(offsetof(RingHeader, tail) == 384 && offsetof(RingHeader, in_flight) == 448);
@@ -79,10 +82,10 @@ static_assert(std::atomic<uint64_t>::is_always_lock_free && std::atomic<uint32_t
 // Front of a .defs file; the definition image (trace/definition.h) starts at byte kDefinitionFileHeaderBytes.
 constexpr size_t kDefinitionFileHeaderBytes = 4096;
 struct DefinitionFileHeader {
-    FormatHeader format;       // magic = kDefinitionMagic
+    FormatHeader format;  // magic = kDefinitionMagic
     ProcessIdentity identity;
-    alignas(64) std::atomic<uint64_t> tail{0};      // bytes of the image handed out (reserved by CAS; never above capacity)
-    std::atomic<uint64_t> capacity{0};              // bytes of the image that exist on disk; grows in steps
+    alignas(64) std::atomic<uint64_t> tail{0};  // bytes of the image handed out (reserved by CAS; never above capacity)
+    std::atomic<uint64_t> capacity{0};          // bytes of the image that exist on disk; grows in steps
 };
 static_assert(sizeof(DefinitionFileHeader) <= kDefinitionFileHeaderBytes);
 

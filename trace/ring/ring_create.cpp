@@ -157,19 +157,19 @@ uint64_t directory_bytes(const char* directory) {
 
 bool is_local_file_system(const char* path) {
     static constexpr uint32_t kRemote[] = {
-        0x00006969,  // NFS
+        0x00006969,                          // NFS
         0x0000517B, 0xFF534D42, 0xFE534D42,  // SMB, CIFS, SMB2
-        0x0BD00BD0,  // Lustre
-        0x47504653,  // GPFS
-        0x00C36400,  // Ceph
-        0x19830326,  // BeeGFS
-        0x65735546,  // FUSE (virtiofs too): sshfs, gcsfuse, s3fs, …
-        0x01021997,  // 9p
+        0x0BD00BD0,                          // Lustre
+        0x47504653,                          // GPFS
+        0x00C36400,                          // Ceph
+        0x19830326,                          // BeeGFS
+        0x65735546,                          // FUSE (virtiofs too): sshfs, gcsfuse, s3fs, …
+        0x01021997,                          // 9p
         0x6B414653, 0x5346414F, 0x73757245,  // AFS, OpenAFS, Coda
-        0x20030528,  // OrangeFS
-        0x7461636F, 0x01161970,  // OCFS2, GFS2
-        0x786F4256,  // VirtualBox shared folder
-        0xAAD7AAEA,  // PanFS
+        0x20030528,                          // OrangeFS
+        0x7461636F, 0x01161970,              // OCFS2, GFS2
+        0x786F4256,                          // VirtualBox shared folder
+        0xAAD7AAEA,                          // PanFS
     };
     struct statfs facts {};
     if (syscall(SYS_statfs, path, &facts) != 0) return true;

@@ -31,15 +31,17 @@ struct FileAccess {
 
 namespace {
 
-OpenError error_of_open() { return errno == ENOENT || errno == ENOTDIR ? OpenError::NotFound : OpenError::NoAccess; }
+OpenError error_of_open() {
+    return errno == ENOENT || errno == ENOTDIR ? OpenError::NotFound : OpenError::NoAccess;
+}
 
 // The rules of process_header.h that hold for every file of ours.
 OpenError check_format(const MappedFile& file, const char (&magic)[8], size_t least_header) {
     if (file.size() < sizeof(FormatHeader)) return OpenError::TooShort;
     FormatHeader format;
     // acquire, pairs with the release of publish_magic: the rest of the header is there.
-    const uint64_t word = std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(file.data()))
-                              .load(std::memory_order_acquire);
+    const uint64_t word =
+        std::atomic_ref<uint64_t>(*reinterpret_cast<uint64_t*>(file.data())).load(std::memory_order_acquire);
     std::memcpy(&format, file.data(), sizeof format);
     if (word == 0) return OpenError::NotReady;
     if (std::memcmp(&word, magic, sizeof word) != 0) return OpenError::Foreign;
@@ -88,15 +90,24 @@ void* MappedFile::release() {
 
 const char* open_error_text(OpenError error) {
     switch (error) {
-        case OpenError::None: return "is good";
-        case OpenError::NotFound: return "does not exist";
-        case OpenError::NoAccess: return "cannot be opened";
-        case OpenError::NotReady: return "is empty: its process is just creating it, or died doing so";
-        case OpenError::TooShort: return "is shorter than its header says";
-        case OpenError::Foreign: return "is not a vramtrace file of this kind of machine";
-        case OpenError::Newer: return "was written by a newer vramtrace; read it with that version";
-        case OpenError::Damaged: return "has a damaged header";
-        case OpenError::NoMemory: return "cannot be mapped: not enough memory or address space";
+        case OpenError::None:
+            return "is good";
+        case OpenError::NotFound:
+            return "does not exist";
+        case OpenError::NoAccess:
+            return "cannot be opened";
+        case OpenError::NotReady:
+            return "is empty: its process is just creating it, or died doing so";
+        case OpenError::TooShort:
+            return "is shorter than its header says";
+        case OpenError::Foreign:
+            return "is not a vramtrace file of this kind of machine";
+        case OpenError::Newer:
+            return "was written by a newer vramtrace; read it with that version";
+        case OpenError::Damaged:
+            return "has a damaged header";
+        case OpenError::NoMemory:
+            return "cannot be mapped: not enough memory or address space";
     }
     return "cannot be read";
 }
@@ -138,7 +149,7 @@ SegmentSource::View RingFiles::segment(uint32_t index) {
     if (!file) {
         char path[kMaxPath];
         last_error_ = ring_path(prefix_, index, path, sizeof path) == 0 ? OpenError::NotFound
-                                                                       : open_ring_segment(path, mode_, file);
+                                                                        : open_ring_segment(path, mode_, file);
         // A segment of another process, or of another place in the order, would mix up the tickets.
         if (file && segment_view(file).header->segment != index) {
             file.reset();

@@ -71,11 +71,11 @@ enum class OpenError : uint8_t {
     None,
     NotFound,
     NoAccess,
-    NotReady,    // being created just now, or its creator died in the middle of it: no content
-    TooShort,    // shorter than its header says
-    Foreign,     // not a file of ours, or of another byte order or word size
-    Newer,       // written by a newer major version
-    Damaged,     // header contradicts itself
+    NotReady,  // being created just now, or its creator died in the middle of it: no content
+    TooShort,  // shorter than its header says
+    Foreign,   // not a file of ours, or of another byte order or word size
+    Newer,     // written by a newer major version
+    Damaged,   // header contradicts itself
     NoMemory,
 };
 const char* open_error_text(OpenError error);  // half a sentence: "is shorter than its header says"

@@ -203,8 +203,12 @@ RingReader::Batch RingReader::next_batch(std::span<Event> out, uint64_t now, boo
                     ++next_;
                 }
                 break;
-            case SlotResult::Recycled: batch.end = BatchEnd::Recycled; return batch;
-            case SlotResult::Damaged: batch.end = BatchEnd::Damaged; return batch;
+            case SlotResult::Recycled:
+                batch.end = BatchEnd::Recycled;
+                return batch;
+            case SlotResult::Damaged:
+                batch.end = BatchEnd::Damaged;
+                return batch;
         }
     }
     return batch;

@@ -23,7 +23,7 @@ public:
     struct View {
         RingHeader* header = nullptr;  // for Live and PostMortem possibly mapped read-only: only loads are made
         Slot* slots = nullptr;
-        uint32_t slot_count = 0;       // validated against the bytes that are there; a power of two
+        uint32_t slot_count = 0;  // validated against the bytes that are there; a power of two
     };
     virtual ~SegmentSource() = default;
     // nullptr header: not there (yet), or already drained and removed.
@@ -89,12 +89,12 @@ private:
     SegmentSource& source_;
     ReaderRole role_;
     RingHeader* first_ = nullptr;
-    SegmentSource::View view_;    // segment being read
-    bool over_ = false;           // nobody writes any more
+    SegmentSource::View view_;  // segment being read
+    bool over_ = false;         // nobody writes any more
     uint32_t segment_ = 0;
-    uint64_t first_ticket_ = 0;   // of that segment
-    uint64_t next_ = 0;           // ticket in that segment
-    uint32_t tail_segment_ = 0;   // Collector: segment in which the tail stands
+    uint64_t first_ticket_ = 0;  // of that segment
+    uint64_t next_ = 0;          // ticket in that segment
+    uint32_t tail_segment_ = 0;  // Collector: segment in which the tail stands
     uint64_t waiting_ticket_ = ~0ULL, waiting_since_ = 0;
     uint64_t void_tickets_ = 0;
     uint64_t missing_ = 0;

@@ -68,7 +68,8 @@ private:
         // acquire, pairs with the release of the stalled writer that freed a retired slot (below).
         if (!slot.word[0].compare_exchange_strong(state, free + 1, std::memory_order_acquire,
                                                   std::memory_order_relaxed)) {
-            const bool claimable = (state & kSlotAbandoned) != 0 && (state & 1) == 0 && (state & ~kSlotAbandoned) < free;
+            const bool claimable =
+                (state & kSlotAbandoned) != 0 && (state & 1) == 0 && (state & ~kSlotAbandoned) < free;
             if (!claimable) return false;
             if (!slot.word[0].compare_exchange_strong(state, free + 1, std::memory_order_acquire,
                                                       std::memory_order_relaxed)) {

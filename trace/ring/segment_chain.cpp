@@ -54,8 +54,12 @@ uint64_t SegmentChain::write(const Event& event) {
             case Put::Written:
                 if (void_tickets != 0) first()->rewritten.fetch_add(void_tickets, std::memory_order_relaxed);
                 return ring->first_ticket + ticket;
-            case Put::Closed: ring = successor(ring); break;
-            case Put::Full: ring = make_room(ring, event.time); break;
+            case Put::Closed:
+                ring = successor(ring);
+                break;
+            case Put::Full:
+                ring = make_room(ring, event.time);
+                break;
         }
     }
     // The void tickets' event is this one: it must count once, as RingFull.

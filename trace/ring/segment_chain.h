@@ -49,14 +49,14 @@ private:
     void release_drained();
     uint64_t lost(uint64_t now);
 
-    std::atomic<RingHeader*> current_;               // release in start and append, pairs with the acquires
-    std::atomic<uint32_t> appending_;                // 1 while a thread appends; its signals are blocked
-    std::atomic<uint64_t> append_again_;             // time before which appending is not tried again after a failure
-    std::atomic<uint64_t> waited_for_;               // position (first_ticket + tail) that a wait was in vain for, + 1
-    uint32_t count_;                                 // segments made; by the appender only
-    uint32_t oldest_;                                // first segment whose slots may still be mapped; by the appender only
-    uint32_t held_;                                  // segments whose slots are mapped; by the appender only
-    uint32_t allowed_;                               // segments that may be held at once
+    std::atomic<RingHeader*> current_;    // release in start and append, pairs with the acquires
+    std::atomic<uint32_t> appending_;     // 1 while a thread appends; its signals are blocked
+    std::atomic<uint64_t> append_again_;  // time before which appending is not tried again after a failure
+    std::atomic<uint64_t> waited_for_;    // position (first_ticket + tail) that a wait was in vain for, + 1
+    uint32_t count_;                      // segments made; by the appender only
+    uint32_t oldest_;                     // first segment whose slots may still be mapped; by the appender only
+    uint32_t held_;                       // segments whose slots are mapped; by the appender only
+    uint32_t allowed_;                    // segments that may be held at once
     uint32_t slot_count_;
     SegmentMaker maker_;
     std::atomic<RingHeader*> segments_[kMaxSegments];

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cerrno>
-#include <cstddef>
-#include <cstdint>
-#include <ctime>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
 
 // System calls by number: unlike the C library's functions they are no cancellation points (a thread of the job must not
 // be cancelled in the middle of our work), and no other preloaded library stands between. They return −1 and set errno;
@@ -35,7 +35,9 @@ inline int open(const char* path, int flags, unsigned mode = 0) {
     return static_cast<int>(result);
 }
 // Not repeated on EINTR: on Linux the descriptor is gone either way.
-inline void close(int descriptor) { syscall(SYS_close, descriptor); }
+inline void close(int descriptor) {
+    syscall(SYS_close, descriptor);
+}
 inline long read(int descriptor, void* buffer, size_t bytes) {
     long result;
     do result = syscall(SYS_read, descriptor, buffer, bytes);
@@ -54,7 +56,9 @@ inline long pwrite(int descriptor, const void* buffer, size_t bytes, uint64_t of
     while (result < 0 && errno == EINTR);
     return result;
 }
-inline int unlink(const char* path) { return static_cast<int>(syscall(SYS_unlinkat, AT_FDCWD, path, 0)); }
+inline int unlink(const char* path) {
+    return static_cast<int>(syscall(SYS_unlinkat, AT_FDCWD, path, 0));
+}
 
 // Whole small file into `buffer`, NUL-terminated; bytes without the NUL, or −1.
 inline long read_file(const char* path, char* buffer, size_t buffer_bytes) {
@@ -80,7 +84,9 @@ inline uint64_t clock_ns(clockid_t clock) {
     clock_gettime(clock, &time);  // vDSO; no cancellation point
     return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000U + static_cast<uint64_t>(time.tv_nsec);
 }
-inline uint64_t monotonic_ns() { return clock_ns(CLOCK_MONOTONIC); }
+inline uint64_t monotonic_ns() {
+    return clock_ns(CLOCK_MONOTONIC);
+}
 
 }  // namespace sys
 

@@ -221,7 +221,8 @@ TEST_CASE("a flipped bit anywhere costs at most its own block and never goes unn
         // Only the zeros between the header and the first block mean nothing.
         const bool in_padding = at >= sizeof(ContainerHeader) && at < kContainerHeaderBytes;
         const bool minor = at == 10 || at == 11;
-        if (!in_padding && !minor) CHECK(read.status.warnings.size() > good.status.warnings.size() - (read.ended ? 0 : 1));
+        if (!in_padding && !minor)
+            CHECK(read.status.warnings.size() > good.status.warnings.size() - (read.ended ? 0 : 1));
     }
 }
 
@@ -231,7 +232,8 @@ TEST_CASE("a writer continues a torn file: the tail goes, no ticket twice, none 
     const auto events = test::wild_events(400, 0, 5);
     {
         ContainerWriter writer(path, test::some_identity());
-        for (size_t at = 0; at < 300; at += 60) REQUIRE(writer.append_events(std::span(events).subspan(at, 60), at, 60));
+        for (size_t at = 0; at < 300; at += 60)
+            REQUIRE(writer.append_events(std::span(events).subspan(at, 60), at, 60));
     }
     const auto whole = test::read_file(path);
     for (size_t length = 0; length <= whole.size(); length += 7) {
@@ -323,6 +325,7 @@ TEST_CASE("files that cannot be read are refused in one sentence") {
     test::write_file(path, std::vector<std::byte>(5000, std::byte{'#'}));
     CHECK_THAT(why(path), ContainsSubstring("is not a vramtrace trace"));
 
+    std::filesystem::remove(path);
     write_sample(path, 10, 10);
     auto bytes = test::read_file(path);
     const auto patched = [&](size_t offset, auto value) {
@@ -332,7 +335,8 @@ TEST_CASE("files that cannot be read are refused in one sentence") {
         return why(path);
     };
     CHECK_THAT(patched(offsetof(FormatHeader, major), uint16_t{2}), ContainsSubstring("newer vramtrace"));
-    CHECK_THAT(patched(offsetof(FormatHeader, byte_order), uint32_t{0x04030201}), ContainsSubstring("another kind of machine"));
+    CHECK_THAT(patched(offsetof(FormatHeader, byte_order), uint32_t{0x04030201}),
+               ContainsSubstring("another kind of machine"));
     CHECK_THAT(patched(offsetof(FormatHeader, word_bytes), uint32_t{4}), ContainsSubstring("another kind of machine"));
     CHECK_THAT(patched(offsetof(FormatHeader, header_bytes), uint32_t{8}), ContainsSubstring("damaged header"));
     CHECK_THAT(patched(offsetof(FormatHeader, header_bytes), ~uint32_t{0}), ContainsSubstring("damaged header"));
@@ -370,7 +374,8 @@ TEST_CASE("a sound header never makes a reader take more than a block may have")
     auto bytes = test::read_file(path);
     const auto append = [&](BlockHeader header, std::span<const std::byte> payload) {
         header.payload_checksum = hash64(payload);
-        header.header_checksum = hash64(std::as_bytes(std::span(&header, 1)).first(offsetof(BlockHeader, header_checksum)));
+        header.header_checksum =
+            hash64(std::as_bytes(std::span(&header, 1)).first(offsetof(BlockHeader, header_checksum)));
         const auto front = std::as_bytes(std::span(&header, 1));
         bytes.insert(bytes.end(), front.begin(), front.end());
         bytes.insert(bytes.end(), payload.begin(), payload.end());

@@ -28,7 +28,8 @@ void check_round_trip(const std::vector<Event>& events, uint64_t first, uint32_t
 }  // namespace
 
 TEST_CASE("events of every shape come back as they were, but for the nanoseconds") {
-    for (uint32_t seed = 0; seed < 20; ++seed) check_round_trip(test::wild_events(500, seed * 1000, seed), seed * 1000, 500);
+    for (uint32_t seed = 0; seed < 20; ++seed)
+        check_round_trip(test::wild_events(500, seed * 1000, seed), seed * 1000, 500);
     check_round_trip(test::wild_events(kMaxBlockEvents, 0, 99), 0, kMaxBlockEvents);
     check_round_trip(test::wild_events(3, ~0ULL - 5, 1), ~0ULL - 5, 3);
     check_round_trip({}, 12, 0);

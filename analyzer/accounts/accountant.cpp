@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/accounts/accountant.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "analyzer/accounts/call_sites.h"
+#include "analyzer/accounts/device_samples.h"
+#include "analyzer/accounts/failures.h"
+#include "analyzer/accounts/handles.h"
+#include "analyzer/accounts/leaks.h"
+#include "analyzer/accounts/peak.h"
+#include "analyzer/accounts/threads.h"
+#include "analyzer/instant/page_footprint.h"
+
+namespace vramtrace::accounts {
+
+using trace::EventKind;
+
+struct Accountant::Parts {
+    replay::Replay replay;
+    Threads threads;
+    CallSites sites{&replay.sites()};
+    Peak peak{&replay.sites()};
+    instant::PageFootprint footprint;
+    DeviceSamples samples{peak, footprint, replay.pools()};
+    Failures failures{sites, peak, samples};
+    Handles handles;
+
+    uint64_t events = 0;
+    Moment first, last;
+    std::array<uint64_t, 256> by_kind{};
+    std::vector<TextNote> notes;
+    std::map<std::tuple<EventKind, uint32_t, uint64_t>, size_t> note_places;
+    std::optional<Moment> stopped;
+    bool finished = false;
+
+    void note(const trace::Event& event);
+};
+
+Accountant::Accountant() : parts_(std::make_unique<Parts>()) {
+    Parts& parts = *parts_;
+    // The order matters: samples reads peak and footprint, failures reads peak and samples.
+    for (replay::Observer* observer : std::initializer_list<replay::Observer*>{
+             &parts.sites, &parts.peak, &parts.footprint, &parts.samples, &parts.failures, &parts.handles}) {
+        parts.replay.attach(*observer);
+    }
+}
+
+Accountant::~Accountant() = default;
+
+void Accountant::Parts::note(const trace::Event& event) {
+    const Moment now{event.sequence, event.time};
+    if (event.kind == EventKind::RecordingStopped && !stopped) stopped = now;
+    if (event.kind == EventKind::RecordingStarted) stopped.reset();
+    if (event.kind != EventKind::Unhooked && event.kind != EventKind::BlindSpot &&
+        event.kind != EventKind::RecordingStopped) {
+        return;
+    }
+    const auto text = static_cast<uint32_t>(event.aux);
+    const uint64_t version = event.kind == EventKind::Unhooked ? event.size : 0;
+    const auto place = note_places.find({event.kind, text, version});
+    if (place != note_places.end()) {
+        ++notes[place->second].count;
+    } else if (notes.size() < kNotes) {
+        note_places[{event.kind, text, version}] = notes.size();
+        notes.push_back({event.kind, text, version, now, 1});
+    }
+}
+
+void Accountant::add(std::span<const trace::Event> events) {
+    Parts& parts = *parts_;
+    for (const trace::Event& event : events) {
+        const Moment now{event.sequence, event.time};
+        if (parts.events++ == 0) parts.first = now;
+        parts.last = now;
+        ++parts.by_kind[static_cast<uint8_t>(event.kind)];
+        parts.threads.touch(event);
+        if (event.kind >= EventKind::Unhooked) parts.note(event);
+        parts.replay.apply(event);
+    }
+}
+
+void Accountant::finish(const trace::SourceStatus& status) {
+    parts_->replay.finish();
+    for (const uint64_t ticket : status.in_flight) parts_->replay.in_flight(ticket);
+    parts_->finished = true;
+}
+
+Accounts Accountant::accounts() const {
+    const Parts& parts = *parts_;
+    Accounts out;
+    out.events = parts.events;
+    out.first = parts.first;
+    out.last = parts.last;
+    for (size_t kind = 0; kind < parts.by_kind.size(); ++kind) {
+        if (parts.by_kind[kind] > 0) out.events_by_kind[static_cast<EventKind>(kind)] = parts.by_kind[kind];
+    }
+    out.totals = parts.peak.totals();
+    out.timelines = parts.peak.timelines();
+    out.sites = parts.sites.sites(parts.peak);
+    out.leaks = live_by_site(parts.replay.live(), parts.threads, out.sites);
+    out.handles = parts.handles.handles();
+    out.failures = parts.failures.failures();
+    out.failures_total = parts.failures.total();
+    out.failures_recovered = parts.failures.recovered();
+    out.threads = parts.threads.threads();
+    out.threads_dropped = parts.threads.dropped();
+    out.memory_samples = parts.samples.samples();
+    for (const auto& [key, state] : parts.replay.pools().states()) {
+        out.pools.push_back({state.device, state.pool, {state.live_count, state.live_bytes}, state.peak_live_bytes,
+                             state.destroyed, state.last, state.peak_reserved, state.release_threshold});
+    }
+    for (const uint8_t device : parts.samples.devices()) {
+        DeviceInstant& frozen = out.devices[device];
+        frozen.now = instant::decompose(parts.samples.now(device, parts.last));
+        frozen.at_peak = instant::decompose(parts.samples.at_peak(device));
+        frozen.addresses = instant::map_addresses(parts.replay, device);
+        frozen.footprint_peak = parts.footprint.of(device).peak;
+    }
+    out.oddities = parts.replay.oddities();
+    out.notes = parts.notes;
+    out.stopped = parts.stopped;
+    out.finished = parts.finished;
+    return out;
+}
+
+const replay::Replay& Accountant::replay() const { return parts_->replay; }
+
+void Accountant::attach(replay::Observer& observer) { parts_->replay.attach(observer); }
+
+const Total* Accounts::total(uint8_t device, Quantity quantity) const {
+    for (const Total& total : totals) {
+        if (total.device == device && total.quantity == quantity) return &total;
+    }
+    return nullptr;
+}
+
+const Thread* Accounts::thread(uint32_t tid) const {
+    for (const Thread& thread : threads) {
+        if (thread.thread == tid) return &thread;
+    }
+    return nullptr;
+}
+
+Accounts account(trace::EventSource& source) {
+    Accountant accountant;
+    std::vector<trace::Event> batch;
+    while (source.next_batch(batch)) accountant.add(batch);
+    accountant.finish(source.status());
+    return accountant.accounts();
+}
+
+}  // namespace vramtrace::accounts

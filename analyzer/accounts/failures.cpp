@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/accounts/failures.h"
+
+#include <algorithm>
+
+#include "analyzer/replay/replay.h"
+
+namespace vramtrace::accounts {
+namespace {
+
+constexpr uint64_t kSampleReach = 1'000'000'000;  // ns: a sample taken later than this says nothing about a failure
+
+}  // namespace
+
+void Failures::on_failed(const trace::Event& event, SiteId site) {
+    Failure failure;
+    failure.moment = {event.sequence, event.time};
+    failure.site = site;
+    failure.thread = event.thread;
+    failure.device = event.device;
+    failure.result = event.result;
+    failure.runtime_only = event.kind == trace::EventKind::RuntimeFailed;
+    failure.bytes = event.size;
+    failure.live_device = peak_.live(event.device, Quantity::Device).bytes;
+    failure.live_managed = peak_.live(event.device, Quantity::Managed).bytes;
+    failure.live_host = peak_.live(trace::kNoDevice, Quantity::HostPinned).bytes;
+    if (const MemorySample* sample = samples_.last(event.device)) {
+        failure.free_bytes = sample->free_bytes;
+        failure.total_bytes = sample->total_bytes;
+        failure.sample = sample->moment;
+    }
+
+    const uint64_t number = total_++;
+    if (first_.size() < kFirstFailures) {
+        first_.push_back(failure);
+    } else {
+        if (last_.size() == kLastFailures) last_.pop_front();
+        last_.push_back(failure);
+    }
+    if (waiting_.size() >= kWaitingThreads && waiting_.count(event.thread) == 0) return;
+    std::deque<Waiting>& waiting = waiting_[event.thread];
+    if (waiting.size() == kWaitingPerThread) waiting.pop_front();
+    const Kind kind = failure.runtime_only
+                          ? Kind::DeviceMemory
+                          : replay::kind_made_by(static_cast<trace::EventKind>(event.aux & 0xff));
+    waiting.push_back({number, site, kind, event.label, failure.runtime_only, event.size});
+}
+
+void Failures::on_allocate(const Allocation& allocation) {
+    if (waiting_.empty()) return;
+    const auto place = waiting_.find(allocation.thread);
+    if (place == waiting_.end()) return;
+    std::erase_if(place->second, [&](const Waiting& waiting) {
+        if (waiting.bytes != allocation.bytes) return false;
+        // cuMemCreate's failure does not tell host from device.
+        const Kind kind = allocation.kind == Kind::PhysicalHost ? Kind::Physical : allocation.kind;
+        if (waiting.runtime_only ? waiting.bytes == 0 || waiting.label != allocation.label : waiting.kind != kind) return false;
+        ++recovered_;
+        sites_.recovered(waiting.site);
+        if (Failure* failure = kept(waiting.number)) failure->recovered = allocation.birth;
+        return true;
+    });
+    if (place->second.empty()) waiting_.erase(place);
+}
+
+// The shim samples free memory at failures, just after them: that sample is nearer than the one before.
+void Failures::on_event(const trace::Event& event) {
+    if (event.kind != trace::EventKind::MemoryInfo || total_ == 0) return;
+    const auto improve = [&event](Failure& failure) {
+        if (failure.device != event.device || event.time < failure.moment.time) return;
+        const uint64_t distance = event.time - failure.moment.time;
+        if (distance > kSampleReach || failure.sample.ticket > failure.moment.ticket) return;
+        if (failure.free_bytes && failure.moment.time - std::min(failure.sample.time, failure.moment.time) <= distance) return;
+        failure.free_bytes = event.size;
+        failure.total_bytes = event.aux;
+        failure.sample = {event.sequence, event.time};
+    };
+    for (auto failure = last_.rbegin(); failure != last_.rend(); ++failure) improve(*failure);
+    if (last_.size() < kLastFailures) {
+        for (auto failure = first_.rbegin(); failure != first_.rend(); ++failure) improve(*failure);
+    }
+}
+
+Failure* Failures::kept(uint64_t number) {
+    if (number < first_.size()) return &first_[number];
+    const uint64_t oldest = total_ - last_.size();
+    return number >= oldest ? &last_[number - oldest] : nullptr;
+}
+
+std::vector<Failure> Failures::failures() const {
+    std::vector<Failure> out(first_);
+    out.insert(out.end(), last_.begin(), last_.end());
+    return out;
+}
+
+}  // namespace vramtrace::accounts

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <thread>
+
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/exit_codes.h"
+#include "analyzer/cli/job.h"
+#include "analyzer/cli/log.h"
+#include "analyzer/cli/preload.h"
+#include "analyzer/cli/progress.h"
+#include "analyzer/cli/run_record.h"
+#include "analyzer/cli/trace_directory.h"
+#include "analyzer/kept_names.h"
+#include "analyzer/print/printable.h"
+#include "analyzer/print/units.h"
+#include "trace/container/input_error.h"
+#include "trace/container/process_watch.h"
+#include "trace/trace_name.h"
+
+namespace vramtrace::cli {
+
+namespace {
+
+namespace files = std::filesystem;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds kDrainPatience{10000};
+constexpr milliseconds kCollectorGrace{1000};  // for a collector that was started at the job's last breath
+
+constexpr char kRunHelp[] = R"(Examples:
+  vramtrace run ./train --epochs 3
+  vramtrace run -o trace-%n -- mpirun -n 4 ./train     every process it starts is recorded
+  VRAMTRACE_STACK_DEPTH=32 vramtrace run -- python train.py
+
+The job's standard output is untouched; one line on stderr at the end says where the trace is. The exit code is the job's;
+if a signal killed the job, the same signal kills `run`. 125: vramtrace failed, 126: the command cannot be executed,
+127: it was not found.)";
+
+struct RunOptions {
+    std::string directory;
+    std::string library;
+    bool quiet = false;
+    bool overwrite = false;
+    bool no_symbols = false;
+    SymbolOptions symbols;
+};
+
+std::string rank_of_environment() {
+    for (const char* name : {"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK"}) {
+        if (const char* value = std::getenv(name); value != nullptr && *value != '\0') return value;
+    }
+    return "0";
+}
+
+// %h %p %t %n in the name given with -o.
+bool expand_name(std::string& name) {
+    trace::ProcessIdentity identity = trace::this_machine();
+    identity.pid = static_cast<uint32_t>(getpid());
+    identity.open_realtime = static_cast<uint64_t>(time(nullptr)) * 1000000000;
+    if (gethostname(identity.host, sizeof identity.host - 1) != 0) identity.host[0] = '\0';
+    char buffer[4096];
+    const size_t length = trace::expand_pattern(name.c_str(), identity, rank_of_environment().c_str(), buffer, sizeof buffer);
+    if (length == 0) return false;
+    name.assign(buffer, length);
+    return true;
+}
+
+// The shim expands VRAMTRACE_DIR as a pattern; ours is a path.
+std::string as_pattern(const std::string& path) {
+    std::string pattern;
+    for (const char byte : path) {
+        pattern += byte;
+        if (byte == '%') pattern += '%';
+    }
+    return pattern;
+}
+
+void wait_for_collector(const std::string& directory) {
+    const auto start = steady_clock::now();
+    auto seen = start;
+    while (waits_to_be_drained(directory)) {
+        const auto now = steady_clock::now();
+        if (collector_at_work(directory)) seen = now;
+        if (now - start > kDrainPatience || now - seen > kCollectorGrace) return;  // the report reads the ring itself
+        std::this_thread::sleep_for(milliseconds(5));
+    }
+}
+
+std::string shown_path(const std::string& directory) {
+    std::error_code error;
+    const files::path relative = files::proximate(directory, error);
+    const std::string text = error || relative.string().rfind("..", 0) == 0 ? directory : relative.string();
+    return text.find_first_of(" \t'\"\\$`") == std::string::npos ? text : "'" + text + "'";
+}
+
+std::string summary_line(const KeptNames& kept, const std::string& directory) {
+    std::string text = shown_path(directory) + ": " + print::counted(kept.events, "event", "events") + " of " +
+                       print::counted(kept.processes, "process", "processes") + ", " +
+                       (kept.lost == 0 ? "none lost" : print::grouped(kept.lost) + " LOST") + ", hooks active";
+    if (kept.processes_running != 0) text += ", " + print::grouped(kept.processes_running) + " still running";
+    return text + "; next: vramtrace report " + shown_path(directory);
+}
+
+std::string nothing_line(const std::string& command) {
+    const std::string obstacle = preload_obstacle(command);
+    if (!obstacle.empty()) return "no CUDA call was seen: " + print::printable(command) + " cannot be recorded, " + obstacle;
+    return "no CUDA call was seen: neither " + print::printable(command) +
+           " nor a process that it started allocated GPU memory, so there is no trace";
+}
+
+void say_end(const RunOptions& options, const Job& job, const std::string& directory, bool own_directory) {
+    try {
+        symbolize::SearchPaths paths{options.symbols.sysroot, {"/usr/lib/debug"}, options.symbols.debuginfod};
+        if (!options.symbols.debug_directories.empty()) paths.debug_directories = options.symbols.debug_directories;
+        Progress progress("naming call stacks");
+        const KeptNames kept = keep_names(directory, paths, !options.no_symbols,
+                                          [&](uint64_t done, uint64_t total) { progress.show(done, total); });
+        if (kept.events != 0 || kept.lost != 0) {
+            if (!options.quiet) spdlog::info("{}", summary_line(kept, directory));
+            return;
+        }
+    } catch (const trace::InputError& error) {
+        if (holds_events(directory)) {
+            spdlog::error("{}", error.what());
+            return;
+        }
+    } catch (const std::exception& error) {
+        spdlog::error("the trace is in {}, but its stacks could not be named: {}", directory, error.what());
+        return;
+    }
+    if (!options.quiet) spdlog::info("{}", nothing_line(job.command[0]));
+    if (!own_directory) return;
+    std::error_code ignored;
+    files::remove(directory + "/run.json", ignored);
+    files::remove(directory, ignored);  // only if it is empty
+}
+
+int run(const RunOptions& options, const std::vector<std::string>& command) {
+    if (command.empty()) {
+        spdlog::error("run needs a command: vramtrace run -- ./program ARGUMENTS");
+        return kUsage;
+    }
+    Job job;
+    job.command = command;
+
+    const Installation installation = find_installation();
+    const std::string library = options.library.empty() ? installation.library : options.library;
+    if (library.empty() || access(library.c_str(), R_OK) != 0) {
+        spdlog::error("libvramtrace.so is not there (looked in {}); is the installation complete?",
+                      options.library.empty() ? installation.looked_in : options.library);
+        return kRunFailed;
+    }
+    std::error_code error;
+    std::string why;
+    const std::string preload = preloadable_path(files::absolute(library, error).string(), why);
+    if (preload.empty()) {
+        spdlog::error("{}", why);
+        return kRunFailed;
+    }
+
+    const bool named = !options.directory.empty();
+    std::string directory = named ? options.directory : fresh_directory_name(command[0], getpid());
+    if (named && !expand_name(directory)) {
+        spdlog::error("'{}' is no pattern for a directory: %h, %p, %t, %n and %% are known", options.directory);
+        return kUsage;
+    }
+    if (const Failed failed = prepare_directory(directory, options.overwrite)) {
+        spdlog::error("{}", failed.sentence);
+        return kRunFailed;
+    }
+    job.environment.emplace_back("LD_PRELOAD", preload_value(preload, std::getenv("LD_PRELOAD")));
+    job.environment.emplace_back("VRAMTRACE_DIR", as_pattern(directory));
+    spdlog::debug("LD_PRELOAD={} VRAMTRACE_DIR={}", job.environment[0].second, job.environment[1].second);
+
+    const JobEnd end = run_job(job, [&](const JobEnd& begun) { write_run_record(directory, command, begun, true); });
+    let_signals_finish(end);
+    if (end.start_error != 0) {
+        spdlog::error("{}: {}", print::printable(command[0]), std::strerror(end.start_error));
+        files::remove(directory + "/run.json", error);
+        if (!named) files::remove(directory, error);
+        end_like(end);
+    }
+    wait_for_collector(directory);
+    if (!write_run_record(directory, command, end, false)) spdlog::warn("cannot write {}/run.json", directory);
+    say_end(options, job, directory, !named);
+    end_like(end);
+}
+
+}  // namespace
+
+void add_run(CLI::App& program, Chosen& chosen) {
+    CLI::App* command = program.add_subcommand("run", "Run a command and record its GPU memory");
+    auto options = std::make_shared<RunOptions>();
+    command->usage("Usage: vramtrace run [OPTIONS] [--] COMMAND [ARGUMENTS]");
+    command->footer(kRunHelp);
+    command->add_option("-o,--output", options->directory,
+                        "Trace directory; %h host, %p pid, %t seconds since 1970, %n rank (default vramtrace-COMMAND-PID)")
+        ->type_name("DIR");
+    command->add_flag("-q,--quiet", options->quiet, "No line at the end");
+    command->add_flag("--overwrite", options->overwrite, "Remove a finished trace that lies in DIR");
+    command->add_flag("--no-symbols", options->no_symbols, "Do not look up names of call stacks at the end");
+    command->add_option("--library", options->library, "The libvramtrace.so to preload")->type_name("FILE");
+    add_symbol_options(*command, options->symbols);
+    command->callback([options, &chosen] { chosen.action = [options, &chosen] { return run(*options, chosen.tail); }; });
+}
+
+}  // namespace vramtrace::cli

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/report_model.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "analyzer/report/site_rows.h"
+
+namespace vramtrace::report {
+
+namespace {
+
+using accounts::Amount;
+using accounts::Kind;
+using accounts::Quantity;
+
+constexpr size_t kLeakRows = 10;
+constexpr size_t kOtherRows = 5;
+
+size_t rows(const Options& options, size_t own) {
+    return options.limit != 0 ? options.limit : own;
+}
+
+void add(Amount& sum, const Amount& part) {
+    sum.count += part.count;
+    sum.bytes += part.bytes;
+}
+
+void add_leaks(ProcessReport& report, const Options& options) {
+    const ProcessAnalysis& process = *report.process;
+    std::vector<SiteEntry> memory;
+    std::vector<SiteEntry> addresses;
+    std::vector<SiteEntry> handles;
+    std::array<Amount, replay::kQuantities> sums{};
+    for (const accounts::Leak& leak : process.accounts.leaks) {
+        const accounts::SiteKey& key = process.accounts.sites[leak.site].key;
+        const Quantity quantity = key.quantity();
+        if (is_leak_quantity(quantity)) add(report.in_flight, leak.in_flight);
+        if (leak.live.count == 0) continue;
+        if (kept_by_runtime(process, key)) {
+            add(report.kept_by_runtime, leak.live);
+            continue;
+        }
+        const SiteEntry entry = {leak.site, leak.live, &leak};
+        if (quantity == Quantity::AddressSpace) {
+            addresses.push_back(entry);
+        } else if (quantity == Quantity::Handle) {
+            handles.push_back(entry);
+        } else {
+            memory.push_back(entry);
+            add(sums[static_cast<size_t>(quantity)], leak.live);
+        }
+    }
+    for (size_t i = 0; i < sums.size(); ++i) {
+        if (sums[i].count != 0) report.by_quantity.push_back({static_cast<Quantity>(i), sums[i]});
+    }
+    report.leaks = site_table(process, memory, options, rows(options, kLeakRows));
+    report.leaked = report.leaks.total;
+    report.address_space = site_table(process, addresses, options, rows(options, kOtherRows));
+    // Pieces, not bytes: what a handle borrows is somebody else's.
+    Options pieces = options;
+    if (pieces.sort == Sort::Bytes) pieces.sort = Sort::Count;
+    report.handles = site_table(process, handles, pieces, rows(options, kOtherRows));
+}
+
+void add_devices(ProcessReport& report, const Options& options) {
+    const ProcessAnalysis& process = *report.process;
+    std::set<uint8_t> ordinals;
+    for (const accounts::Total& total : process.accounts.totals) {
+        if (total.device != trace::kNoDevice && total.quantity != Quantity::Handle) ordinals.insert(total.device);
+        if (total.device == trace::kNoDevice && total.allocated.count != 0 && total.quantity != Quantity::Handle) {
+            report.host_totals.push_back(&total);
+        }
+    }
+    for (const auto& [ordinal, instant] : process.accounts.devices) ordinals.insert(ordinal);
+    ordinals.erase(trace::kNoDevice);
+    for (const uint8_t ordinal : ordinals) {
+        DeviceReport device;
+        device.device = ordinal;
+        const auto facts = process.facts.devices.find(ordinal);
+        if (facts != process.facts.devices.end()) device.facts = &facts->second;
+        device.device_total = process.accounts.total(ordinal, Quantity::Device);
+        device.managed_total = process.accounts.total(ordinal, Quantity::Managed);
+        const auto instant = process.accounts.devices.find(ordinal);
+        if (instant != process.accounts.devices.end()) device.instant = &instant->second;
+        std::vector<SiteEntry> at_peak;
+        for (accounts::SiteId id = 0; id < process.accounts.sites.size(); ++id) {
+            const accounts::Site& site = process.accounts.sites[id];
+            if (site.quantity() == Quantity::Device && site.key.device == ordinal && site.at_peak.count != 0) {
+                at_peak.push_back({id, site.at_peak, nullptr});
+            }
+        }
+        device.peak = site_table(process, at_peak, options, rows(options, kOtherRows));
+        report.devices.push_back(std::move(device));
+    }
+}
+
+void add_site_tables(ProcessReport& report, const Options& options) {
+    const ProcessAnalysis& process = *report.process;
+    std::vector<SiteEntry> churn;
+    std::vector<SiteEntry> failures;
+    for (accounts::SiteId id = 0; id < process.accounts.sites.size(); ++id) {
+        const accounts::Site& site = process.accounts.sites[id];
+        if (site.churned != 0 && site.quantity() != Quantity::Handle) churn.push_back({id, site.allocated, nullptr});
+        if (site.failures != 0) failures.push_back({id, {site.failures, 0}, nullptr});
+    }
+    Options busiest = options;
+    if (options.sort == Sort::Bytes) busiest.sort = Sort::Churn;
+    report.churn = site_table(process, churn, busiest, rows(options, kOtherRows));
+    Options often = options;
+    often.sort = Sort::Count;
+    report.failures = site_table(process, failures, often, rows(options, kOtherRows));
+}
+
+}  // namespace
+
+bool is_leak_quantity(Quantity quantity) {
+    return quantity != Quantity::Handle && quantity != Quantity::AddressSpace;
+}
+
+bool kept_by_runtime(const ProcessAnalysis& process, const accounts::SiteKey& site) {
+    const bool loaded = site.kind == Kind::Module || site.kind == Kind::Library || site.kind == Kind::PrimaryContext;
+    if (!loaded) return false;
+    if (site.label != trace::kNoName) {
+        // Asked for by name (cudaLibraryLoadData, …), or on the way of any other call?
+        const std::string name = site.label < process.names.size() ? process.names[site.label] : "";
+        return name.rfind("cudaLibrary", 0) != 0;
+    }
+    const NamedStack& stack = process.stack(site.stack);
+    return !stack.frames.empty() && process.frames[stack.frames[0]].vendor;
+}
+
+Report build_report(const Analysis& analysis, const Options& options) {
+    Report report;
+    report.analysis = &analysis;
+    report.options = options;
+    for (const ProcessAnalysis& process : analysis.processes) {
+        if (options.pid && process.status.identity.pid != *options.pid) continue;
+        if (process.accounts.events == 0) {
+            ++report.processes_without_events;
+            if (process.lost_events() == 0 && process.status.warnings.empty()) continue;
+        }
+        ProcessReport part;
+        part.process = &process;
+        add_leaks(part, options);
+        add_devices(part, options);
+        add_site_tables(part, options);
+        if (!process.end.running()) add(report.leaked, part.leaked);
+        report.processes.push_back(std::move(part));
+    }
+    return report;
+}
+
+}  // namespace vramtrace::report

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analyzer/analysis.h"
+
+// WHAT A REPORT SAYS, sorted and cut once for text and JSON alike. Nothing is added up here but rows of call sites.
+namespace vramtrace::report {
+
+enum class Sort { Bytes, Count, Peak, Churn };
+enum class By { Stack, Function, File, Module, Api, Device, Thread };
+
+struct Options {
+    size_t limit = 0;  // rows of each table; 0 = each table's own (10 leaks, 5 of the others)
+    Sort sort = Sort::Bytes;
+    By by = By::Stack;
+    bool full = false;             // whole stacks, all tables, every process
+    std::optional<uint32_t> pid;   // only this process
+};
+
+// One or several call sites that share what --by asks for.
+struct Row {
+    std::string title;   // function, file, API, …
+    std::string place;   // "train.cpp:33"; empty if the sites differ
+    std::string inside;  // library of NVIDIA's in between, empty if none or if they differ
+    std::string kind;    // "device memory"; "several kinds"
+    std::string api;     // "cudaMalloc → cuMemAlloc_v2"
+    uint8_t device = trace::kNoDevice;
+    const NamedStack* stack = nullptr;  // if one call site is all there is, or all sites share it
+    uint64_t sites = 0;
+    accounts::Amount amount;  // what the table is about: left, live at the peak, allocated
+    accounts::Amount live, allocated, at_peak, in_flight, owner_destroyed, unmapped;
+    uint64_t own_peak_bytes = 0;  // of the greatest of its sites
+    uint64_t largest = 0, smallest = 0;
+    accounts::Moment first, last;  // births of what is left; else first and last allocation
+    std::vector<uint32_t> threads;
+    bool more_threads = false;
+    accounts::Moment last_sign;  // leaks: last sign of life of any of the threads
+    uint64_t churned = 0, lifetime_min = 0, lifetime_median = 0, lifetime_max = 0;
+    uint64_t failures = 0, failures_recovered = 0;
+    std::optional<accounts::Allocation> example;
+};
+
+struct Table {
+    std::vector<Row> rows;
+    size_t hidden_rows = 0;
+    accounts::Amount hidden;  // what the rows cut off come to
+    accounts::Amount total;
+};
+
+struct QuantityLeak {
+    accounts::Quantity quantity;
+    accounts::Amount amount;
+};
+
+struct DeviceReport {
+    uint8_t device = trace::kNoDevice;
+    const DeviceFacts* facts = nullptr;
+    const accounts::Total* device_total = nullptr;   // Quantity::Device; nullptr: none was ever allocated
+    const accounts::Total* managed_total = nullptr;
+    const accounts::DeviceInstant* instant = nullptr;
+    Table peak;  // what was live when device memory was at its peak
+};
+
+struct ProcessReport {
+    const ProcessAnalysis* process = nullptr;
+    accounts::Amount leaked;                 // memory of this process left at its end: sum of `by_quantity`
+    std::vector<QuantityLeak> by_quantity;   // device, managed, host-pinned, host-registered
+    accounts::Amount kept_by_runtime;        // modules that the CUDA runtime loaded and keeps to the end: no leak
+    accounts::Amount in_flight;              // releases under way at the end: no leak
+    Table leaks;
+    Table address_space;  // reservations left: addresses, not memory
+    Table handles;        // streams, events, modules, openings, … left
+    std::vector<DeviceReport> devices;
+    std::vector<const accounts::Total*> host_totals;  // host-pinned, host-registered, address-space
+    Table churn;
+    Table failures;  // call sites with refused calls
+};
+
+struct Report {
+    const Analysis* analysis = nullptr;
+    Options options;
+    std::vector<ProcessReport> processes;  // those that are shown
+    size_t processes_without_events = 0;
+    accounts::Amount leaked;  // of all shown processes that have ended
+};
+
+Report build_report(const Analysis& analysis, const Options& options);
+
+// Memory whose bytes a leak summary counts.
+bool is_leak_quantity(accounts::Quantity quantity);
+// Loaded by the CUDA runtime for the program, and never meant to be given back before the end.
+bool kept_by_runtime(const ProcessAnalysis& process, const accounts::SiteKey& site);
+
+}  // namespace vramtrace::report

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/report/text_sections.h"
+
+#include <algorithm>
+
+#include "analyzer/print/printable.h"
+#include "analyzer/print/text_table.h"
+#include "analyzer/print/units.h"
+
+namespace vramtrace::report {
+
+namespace {
+
+using accounts::Amount;
+using accounts::Quantity;
+using print::Align;
+
+constexpr uint64_t kNotableSilence = 1000000000;  // ns
+
+std::string allocations(uint64_t count) {
+    return print::counted(count, "allocation", "allocations");
+}
+
+std::string on_device(uint8_t device) {
+    return device == trace::kNoDevice ? "" : ", device " + std::to_string(device);
+}
+
+std::string times(const ProcessAnalysis& process, const Row& row) {
+    const std::string first = print::instant(process.since_start(row.first.time));
+    if (row.first == row.last) return "at " + first;
+    return first + " … " + print::instant(process.since_start(row.last.time));
+}
+
+// Who allocated it, and whether that thread has been heard of since.
+std::string threads_text(const ProcessAnalysis& process, const Row& row) {
+    if (row.threads.empty()) return {};
+    std::string text = row.threads.size() == 1 && !row.more_threads ? process.thread_name(row.threads[0])
+                                                                    : std::to_string(row.threads.size()) +
+                                                                          (row.more_threads ? " or more threads" : " threads");
+    const uint64_t end = process.accounts.last.time;
+    const uint64_t sign = row.last_sign.time;
+    if (sign != 0 && end > sign && end - sign > kNotableSilence) {
+        text += ", silent for the last " + print::duration(end - sign);
+    }
+    return ", " + text;
+}
+
+std::string leak_remarks(const Row& row) {
+    std::string text;
+    if (row.unmapped.count != 0) text += "; " + print::exact_bytes(row.unmapped.bytes) + " of it mapped nowhere";
+    if (row.owner_destroyed.count != 0) {
+        text += "; " + print::exact_bytes(row.owner_destroyed.bytes) + " of it outlived its pool or graph";
+    }
+    return text;
+}
+
+}  // namespace
+
+std::string leak_section(const ProcessReport& report, const Options& options) {
+    const ProcessAnalysis& process = *report.process;
+    std::string text;
+    if (report.leaks.rows.empty()) {
+        text += process.end.running() ? "\nLIVE NOW: nothing\n" : "\nLEFT AT THE END: nothing\n";
+    } else {
+        text += process.end.running() ? "\nLIVE NOW, by call site (the process is running: nothing here is a leak yet)\n"
+                                      : "\nLEFT AT THE END, by call site\n";
+        for (const Row& row : report.leaks.rows) {
+            text += "  " + print::exact_bytes(row.amount.bytes) + " in " + allocations(row.amount.count) + ": " + what(row) +
+                    on_device(row.device) + "\n    " + times(process, row) + threads_text(process, row) + leak_remarks(row) +
+                    "\n";
+            if (row.stack != nullptr && options.by == By::Stack) {
+                text += stack_lines(process, *row.stack, options, "      ");
+            } else {
+                text += "      " + where(row) + (row.sites > 1 ? "  (" + print::grouped(row.sites) + " call sites)" : "") + "\n";
+            }
+        }
+        text += hidden_line(report.leaks, "  ", "allocations");
+    }
+    if (report.in_flight.count != 0) {
+        text += "  In flight when the process ended, not counted as left: " + print::exact_bytes(report.in_flight.bytes) + " in " +
+                allocations(report.in_flight.count) + ".\n";
+    }
+    for (const Row& row : report.address_space.rows) {
+        text += "  Reserved addresses (no memory) " + print::exact_bytes(row.amount.bytes) + " in " +
+                print::counted(row.amount.count, "range", "ranges") + ": " + where(row) + "\n";
+    }
+    return text;
+}
+
+std::string peak_section(const ProcessReport& report, const Options& options) {
+    const ProcessAnalysis& process = *report.process;
+    std::string text;
+    for (const DeviceReport& device : report.devices) {
+        if (device.device_total == nullptr || device.device_total->peak.bytes == 0) continue;
+        const accounts::Total& total = *device.device_total;
+        text += "\nPEAK of device " + std::to_string(device.device) + ": " + print::exact_bytes(total.peak.bytes) + " in " +
+                allocations(total.peak.count) + ", " + print::instant(process.since_start(total.peak_moment.time)) +
+                " after the start\n";
+        print::TextTable table({Align::Right, Align::Right, Align::Right, Align::Left});
+        for (const Row& row : device.peak.rows) {
+            table.row({print::bytes(row.amount.bytes), print::percent(row.amount.bytes, total.peak.bytes),
+                       print::grouped(row.amount.count) + "×", where(row)});
+            if (options.full && row.stack != nullptr) {
+                table.lines(stack_lines(process, *row.stack, options, "      "));
+            }
+        }
+        text += table.text() + hidden_line(device.peak, "  ", "allocations");
+    }
+    std::string others;
+    const auto other = [&](const accounts::Total* total) {
+        if (total == nullptr || total->peak.bytes == 0) return;
+        if (!others.empty()) others += "; ";
+        others += std::string(replay::quantity_name(total->quantity)) + " " + print::bytes(total->peak.bytes) + " (" +
+                  allocations(total->peak.count) + ")";
+    };
+    for (const DeviceReport& device : report.devices) other(device.managed_total);
+    for (const accounts::Total* total : report.host_totals) other(total);
+    if (!others.empty()) text += "  Other peaks: " + others + "\n";
+    return text;
+}
+
+std::string device_section(const ProcessReport& report, const Options& options) {
+    const ProcessAnalysis& process = *report.process;
+    std::string text;
+    for (const DeviceReport& device : report.devices) {
+        if (device.instant == nullptr || device.instant->now.lines.empty()) continue;
+        const instant::Decomposition& now = device.instant->now;
+        const bool worth = options.full || now.measured || (device.device_total != nullptr && device.device_total->live.count != 0);
+        if (!worth) continue;
+        text += "\nDEVICE " + std::to_string(device.device) + " at the end, where its bytes are";
+        if (now.measured) {
+            const uint64_t age = now.moment.time > now.sample.time ? now.moment.time - now.sample.time : 0;
+            text += " (" + print::bytes(now.total_bytes) + " in all";
+            if (age != 0) text += "; free as the driver said " + print::duration(age) + " before";
+            text += ")";
+        }
+        text += "\n";
+        print::TextTable table({Align::Right, Align::Left, Align::Left});
+        for (const instant::Line& line : now.lines) {
+            if (line.bytes == 0 && !options.full) continue;
+            table.row({print::signed_bytes(line.bytes), std::string(instant::part_name(line.part)),
+                       (line.estimate ? "estimate: " : "") + std::string(line.formula)});
+        }
+        text += table.text();
+        const instant::HoleSummary& pages = device.instant->addresses.pages;
+        if (pages.hole_bytes != 0) {
+            text += "  Fragmentation below the driver's 2 MiB page: " + print::bytes(pages.hole_bytes) + " in " +
+                    print::counted(pages.holes, "hole", "holes") + " of " + print::counted(pages.areas, "page", "pages") +
+                    ", largest " + print::bytes(pages.largest);
+            if (pages.largest_hole_ratio) {
+                text += "; 1 − largest/total = " + std::to_string(*pages.largest_hole_ratio).substr(0, 5);
+            }
+            text += "\n";
+            const size_t limit = options.limit != 0 ? options.limit : 3;
+            for (size_t i = 0; i < std::min(limit, device.instant->addresses.pinning.size()); ++i) {
+                const instant::PinningSite& pinning = device.instant->addresses.pinning[i];
+                const NamedStack& stack = process.stack(process.accounts.sites[pinning.site].key.stack);
+                const std::string title =
+                    stack.frames.empty() ? "(no stack was recorded)" : process.frames[stack.frames[stack.headline]].title();
+                text += "    " + print::bytes(pinning.live_bytes) + " keep " + print::counted(pinning.pages, "page", "pages") + " (" +
+                        print::bytes(pinning.page_bytes) + "): " + print::printable(title) + "\n";
+            }
+        }
+    }
+    return text;
+}
+
+std::string churn_section(const ProcessReport& report) {
+    if (report.churn.rows.empty()) return {};
+    print::TextTable table({Align::Right, Align::Right, Align::Right, Align::Left});
+    table.header({"allocations", "bytes in all", "median life", "where"});
+    for (const Row& row : report.churn.rows) {
+        table.row({print::grouped(row.allocated.count), print::bytes(row.allocated.bytes), print::duration(row.lifetime_median),
+                   where(row)});
+    }
+    return "\nCHURN, allocated and freed most often\n" + table.text() + hidden_line(report.churn, "  ", "allocations");
+}
+
+std::string failure_section(const ProcessReport& report, const Options& options) {
+    const ProcessAnalysis& process = *report.process;
+    const accounts::Accounts& accounts = process.accounts;
+    if (accounts.failures_total == 0) return {};
+    std::string text = "\nFAILED CALLS: " + print::grouped(accounts.failures_total) + ", of which " +
+                       print::grouped(accounts.failures_recovered) + " recovered (the same thread got the same request later)\n";
+    const size_t limit = options.limit != 0 ? options.limit : 3;
+    size_t shown = 0;
+    for (auto it = accounts.failures.rbegin(); it != accounts.failures.rend() && shown < limit; ++it, ++shown) {
+        const accounts::Failure& failure = *it;
+        const accounts::SiteKey& key = accounts.sites[failure.site].key;
+        text += "  " + print::instant(process.since_start(failure.moment.time)) + "  " + print::printable(process.api(key)) +
+                (failure.bytes != 0 ? " of " + print::exact_bytes(failure.bytes) : "") + ": error " +
+                std::to_string(failure.result) + (failure.result == 2 ? " (out of memory)" : "") +
+                (failure.recovered ? ", recovered after " + print::duration(failure.recovered->time - failure.moment.time) : "") +
+                "\n    live then: device " + print::bytes(failure.live_device);
+        if (failure.free_bytes && failure.total_bytes) {
+            text += ", free " + print::bytes(*failure.free_bytes) + " of " + print::bytes(*failure.total_bytes);
+        }
+        text += "\n" + stack_lines(process, process.stack(key.stack), options, "      ");
+    }
+    if (accounts.failures_total > shown) text += "  … the last " + print::grouped(shown) + " are shown\n";
+    return text;
+}
+
+std::string handle_section(const ProcessReport& report, const Options& options) {
+    std::string kinds;
+    for (const accounts::HandleCount& count : report.process->accounts.handles) {
+        if (count.live == 0 || count.kind == accounts::Kind::PrimaryContext) continue;
+        if (!kinds.empty()) kinds += ", ";
+        kinds += print::grouped(count.live) + " " + std::string(replay::kind_name(count.kind));
+        if (count.borrowed_bytes != 0) kinds += " (" + print::bytes(count.borrowed_bytes) + " of others' memory)";
+    }
+    if (report.handles.rows.empty()) return {};
+    std::string text = "\nOPEN HANDLES at the end: " + kinds + "\n";
+    print::TextTable table({Align::Right, Align::Left, Align::Left});
+    for (const Row& row : report.handles.rows) table.row({print::grouped(row.amount.count) + "×", what(row), where(row)});
+    text += table.text();
+    if (report.handles.hidden_rows != 0) {
+        text += "  … and " + print::grouped(report.handles.hidden_rows) + " more call sites\n";
+    }
+    (void)options;
+    return text;
+}
+
+}  // namespace vramtrace::report

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include "analyzer/report/report_model.h"
+
+// The parts of a process's text report; each gives whole lines, or nothing if there is nothing to say.
+namespace vramtrace::report {
+
+std::string header_section(const ProcessReport& report);
+std::string judgement_section(const ProcessReport& report);  // lost events, blind spots: what limits all that follows
+std::string leak_section(const ProcessReport& report, const Options& options);
+std::string peak_section(const ProcessReport& report, const Options& options);
+std::string device_section(const ProcessReport& report, const Options& options);
+std::string churn_section(const ProcessReport& report);
+std::string failure_section(const ProcessReport& report, const Options& options);
+std::string handle_section(const ProcessReport& report, const Options& options);
+std::string summary_lines(const ProcessReport& report, bool several);
+
+// Pieces of text that several sections use.
+std::string where(const Row& row);  // "load() train.cpp:33, inside libcublas.so.13"
+std::string what(const Row& row);   // "device memory by cudaMalloc → cuMemAlloc_v2"
+std::string stack_lines(const ProcessAnalysis& process, const NamedStack& stack, const Options& options,
+                        const std::string& indent);
+std::string hidden_line(const Table& table, const std::string& indent, const char* noun);
+
+}  // namespace vramtrace::report

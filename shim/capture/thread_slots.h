@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "trace/definition.h"
+
+// ROOM FOR THE CAPTURES IN PROGRESS, outside of the job's stacks (a signal stack may have two pages) and without
+// anything that would have to be given back when a thread ends: a capture takes the slot that its thread's address
+// points to, or a free one near it, and leaves it at its end.
+namespace vramtrace::shim {
+
+struct ThreadSlot {
+    static constexpr unsigned kFrames = 1024;
+
+    std::atomic<uintptr_t> owner;  // thread pointer of the capture in progress; 0: free
+    trace::Frame frames[kFrames];
+};
+
+// Usable when zero-filled.
+struct ThreadSlots {
+    static constexpr size_t kSlots = 256;  // captures at the same instant; pages are touched only by those used
+    ThreadSlot slots[kSlots];
+};
+
+class ThreadSlotUse {
+public:
+    explicit ThreadSlotUse(ThreadSlots& slots) {
+        const auto self = reinterpret_cast<uintptr_t>(__builtin_thread_pointer());
+        const size_t home = (self * 0x9e3779b97f4a7c15ULL) >> 56;
+        static_assert(ThreadSlots::kSlots == 256, "the shift above gives 8 bits");
+        for (size_t i = 0; i < ThreadSlots::kSlots; ++i) {
+            ThreadSlot& slot = slots.slots[(home + i) % ThreadSlots::kSlots];
+            uintptr_t free = 0;
+            // acquire, pairs with the release in the destructor: the slot's content is the last user's, complete.
+            if (slot.owner.compare_exchange_strong(free, self, std::memory_order_acquire, std::memory_order_relaxed)) {
+                slot_ = &slot;
+                return;
+            }
+        }
+    }
+    ~ThreadSlotUse() {
+        if (slot_ != nullptr) slot_->owner.store(0, std::memory_order_release);
+    }
+    ThreadSlotUse(const ThreadSlotUse&) = delete;
+    ThreadSlotUse& operator=(const ThreadSlotUse&) = delete;
+
+    ThreadSlot* get() const { return slot_; }
+
+private:
+    ThreadSlot* slot_ = nullptr;
+};
+
+}  // namespace vramtrace::shim

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "trace/ring/ring_reader.h"
+
+#include <array>
+#include <memory>
+#include <thread>
+
+#include "tests/support/catch.h"
+#include "tests/support/memory_segments.h"
+#include "trace/ring/system_calls.h"
+
+using namespace vramtrace::trace;
+using namespace vramtrace::test;
+
+namespace {
+
+constexpr uint32_t kSlots = 4096;
+constexpr uint64_t kSegmentBytes = uint64_t{kSlots} * sizeof(Event);
+constexpr uint64_t kSecond = 1'000'000'000;
+
+struct Chain {
+    explicit Chain(uint64_t segments) : chain(std::make_unique<SegmentChain>()) {
+        std::memset(static_cast<void*>(chain.get()), 0, sizeof *chain);
+        REQUIRE(chain->start(memory.maker(), segments * kSegmentBytes, kSlots));
+    }
+    RingHeader& first() { return *chain->first(); }
+    Slot& slot(uint64_t ticket) { return memory.segment(0).slots[ticket % kSlots]; }
+
+    MemorySegments memory;
+    std::unique_ptr<SegmentChain> chain;
+};
+
+// Takes a ticket as a writer does and stops there (or after its claim), like one that is never scheduled again.
+uint64_t stall(Chain& chain, bool claimed) {
+    const uint64_t ticket = chain.first().head.fetch_add(1);
+    if (claimed) {
+        uint64_t free = 2 * (ticket / kSlots);
+        REQUIRE(chain.slot(ticket).word[0].compare_exchange_strong(free, free + 1));
+    }
+    return ticket;
+}
+
+uint64_t lost(RingHeader& first, Loss reason) {
+    uint64_t losses[kLossCounters];
+    read_losses(first, 0, losses);
+    return losses[static_cast<size_t>(reason)];
+}
+
+}  // namespace
+
+TEST_CASE("events come back in ticket order, whole") {
+    Chain chain(1);
+    for (uint64_t i = 0; i < 1000; ++i) REQUIRE(chain.chain->write(numbered_event(7, i)) == i);
+    RingReader reader(chain.memory, ReaderRole::Collector);
+    REQUIRE(reader.open());
+    std::array<Event, 300> batch;
+    uint64_t next = 0;
+    for (;;) {
+        const auto result = reader.next_batch(batch, 1, false);
+        for (size_t i = 0; i < result.events; ++i, ++next) {
+            REQUIRE(batch[i].sequence == next);
+            REQUIRE(batch[i].address == next);
+            REQUIRE(is_whole(batch[i]));
+        }
+        if (result.end == BatchEnd::Idle) break;
+        REQUIRE(result.end == BatchEnd::Full);
+    }
+    REQUIRE(next == 1000);
+    REQUIRE(reader.next_batch(batch, 1, true).end == BatchEnd::Finished);
+}
+
+TEST_CASE("four writers and a draining reader: nothing torn, nothing lost, each writer's order kept") {
+    // One segment: slots are reused all the time. Eight: segments are closed, appended and given back.
+    const uint64_t segments = GENERATE(1, 8);
+    constexpr uint32_t kWriters = 4;
+    constexpr uint64_t kEach = 400'000;
+    Chain chain(segments);
+    std::atomic<unsigned> running{kWriters};
+    std::vector<std::thread> writers;
+    for (uint32_t writer = 0; writer < kWriters; ++writer) {
+        writers.emplace_back([&, writer] {
+            uint64_t last = 0;
+            for (uint64_t i = 0; i < kEach; ++i) {
+                uint64_t ticket;
+                while ((ticket = chain.chain->write(numbered_event(writer, i, sys::monotonic_ns()))) ==
+                       SegmentChain::kNotWritten) {
+                    std::this_thread::yield();  // counted as RingFull; here nothing may be missing, so once more
+                }
+                if (i > 0 && ticket <= last) std::abort();
+                last = ticket;
+            }
+            --running;
+        });
+    }
+    RingReader reader(chain.memory, ReaderRole::Collector);
+    REQUIRE(reader.open());
+    std::vector<Event> batch(1000);
+    std::array<uint64_t, kWriters> next{};
+    uint64_t total = 0, torn = 0, disorder = 0, last = 0;
+    for (bool over = false; !over;) {
+        const bool last_round = running == 0;
+        reader.writable_header()->heartbeat = sys::monotonic_ns();
+        const auto result = reader.next_batch(batch, sys::monotonic_ns(), false);
+        for (size_t i = 0; i < result.events; ++i) {
+            const Event& event = batch[i];
+            torn += !is_whole(event);
+            disorder += event.thread >= kWriters || event.address != next[event.thread % kWriters]++;
+            disorder += total > 0 && event.sequence <= last;
+            last = event.sequence;
+            ++total;
+        }
+        REQUIRE(result.end != BatchEnd::Damaged);
+        reader.advance_tail(reader.position());
+        over = last_round && result.events == 0;
+    }
+    for (auto& writer : writers) writer.join();
+    CHECK(torn == 0);
+    CHECK(disorder == 0);
+    CHECK(total == kWriters * kEach);
+    CHECK(reader.missing_tickets() == 0);
+    CHECK(lost(chain.first(), Loss::Abandoned) == 0);
+    CHECK(last + 1 == total + reader.void_tickets());
+    if (segments > 1 && chain.memory.count() > 1) CHECK(chain.memory.finished_count() == chain.memory.count() - 1);
+}
+
+TEST_CASE("a writer that dies after its ticket, or in its slot, costs its own event and no other") {
+    const bool claimed = GENERATE(false, true);
+    Chain chain(1);
+    chain.chain->write(numbered_event(1, 0));
+    stall(chain, claimed);
+    chain.chain->write(numbered_event(1, 1));
+    std::array<Event, 16> batch;
+
+    SECTION("the collector waits a second, then gives the slot up") {
+        RingReader reader(chain.memory, ReaderRole::Collector);
+        REQUIRE(reader.open());
+        REQUIRE(reader.next_batch(batch, 10 * kSecond, false).events == 1);
+        REQUIRE(reader.next_batch(batch, 10 * kSecond + kSecond / 2, false).events == 0);
+        REQUIRE(lost(chain.first(), Loss::Abandoned) == 0);
+        REQUIRE(reader.next_batch(batch, 0, false).events == 0);  // the job is stopped: no time passes
+        REQUIRE(reader.next_batch(batch, 20 * kSecond, false).events == 0);
+        REQUIRE(reader.next_batch(batch, 21 * kSecond, false).events == 1);
+        REQUIRE(batch[0].address == 1);
+        REQUIRE(batch[0].sequence == 2);
+        REQUIRE(reader.void_tickets() == 1);
+        REQUIRE(lost(chain.first(), Loss::Abandoned) == 1);
+        REQUIRE(chain.first().abandoned == 1);
+    }
+    SECTION("a collector that knows the process is dead gives it up at once") {
+        RingReader reader(chain.memory, ReaderRole::Collector);
+        REQUIRE(reader.open());
+        const auto result = reader.next_batch(batch, 1, true);
+        REQUIRE(result.events == 2);
+        REQUIRE(result.end == BatchEnd::Finished);
+        REQUIRE(lost(chain.first(), Loss::Abandoned) == 1);
+    }
+    SECTION("a reader of the dead changes nothing and counts it") {
+        const uint64_t before = chain.slot(1).word[0];
+        RingReader reader(chain.memory, ReaderRole::PostMortem);
+        REQUIRE(reader.open());
+        const auto result = reader.next_batch(batch, 1, false);
+        REQUIRE(result.events == 2);
+        REQUIRE(result.end == BatchEnd::Finished);
+        REQUIRE(reader.void_tickets() == 1);
+        REQUIRE(chain.slot(1).word[0] == before);
+        REQUIRE(lost(chain.first(), Loss::Abandoned) == 0);
+        uint64_t losses[kLossCounters];
+        read_losses(chain.first(), reader.void_tickets(), losses);
+        REQUIRE(losses[static_cast<size_t>(Loss::Abandoned)] == 1);
+    }
+    SECTION("a live reader waits, however long") {
+        RingReader reader(chain.memory, ReaderRole::Live);
+        REQUIRE(reader.open());
+        REQUIRE(reader.next_batch(batch, kSecond, false).events == 1);
+        REQUIRE(reader.next_batch(batch, 100 * kSecond, false).end == BatchEnd::Idle);
+    }
+}
+
+TEST_CASE("a retired slot is passed over by later laps until its writer comes back") {
+    Chain chain(1);
+    const uint64_t stalled = stall(chain, true);
+    RingReader reader(chain.memory, ReaderRole::Collector);
+    REQUIRE(reader.open());
+    std::vector<Event> batch(kSlots);
+    REQUIRE(reader.next_batch(batch, kSecond, false).events == 0);
+    REQUIRE(reader.next_batch(batch, 3 * kSecond, false).end == BatchEnd::Idle);
+    REQUIRE(reader.position() == 1);
+    reader.advance_tail(reader.position());
+
+    // Fill until the ring comes round to the slot: its ticket must be passed over, its event written under the next one.
+    uint64_t number = 0;
+    uint64_t seen = 0;
+    for (uint64_t ticket = 1; ticket <= kSlots + 10;) {
+        ticket = chain.chain->write(numbered_event(2, number++)) + 1;
+        const auto result = reader.next_batch(batch, kSecond, false);
+        for (size_t i = 0; i < result.events; ++i) REQUIRE(batch[i].address == seen++);
+        reader.advance_tail(reader.position());
+    }
+    REQUIRE(seen == number);
+    REQUIRE(reader.void_tickets() == 2);
+    REQUIRE(chain.first().rewritten == 1);
+    REQUIRE(lost(chain.first(), Loss::Abandoned) == 1);  // the stalled writer's own event
+
+    // The stalled writer wakes up, finds its commit refused and frees the slot: what RingWriter::fill does.
+    uint64_t claimed = 1;
+    REQUIRE_FALSE(chain.slot(stalled).word[0].compare_exchange_strong(claimed, 2));
+    REQUIRE(claimed == (kSlotAbandoned | 1));
+    chain.slot(stalled).word[0] = kSlotAbandoned;
+    for (uint64_t ticket = 0; ticket <= 2 * kSlots + 10;) {
+        ticket = chain.chain->write(numbered_event(2, number++)) + 1;
+        const auto result = reader.next_batch(batch, kSecond, false);
+        for (size_t i = 0; i < result.events; ++i) REQUIRE(batch[i].address == seen++);
+        reader.advance_tail(reader.position());
+    }
+    REQUIRE(seen == number);
+    REQUIRE(reader.void_tickets() == 2);
+}
+
+TEST_CASE("writers of a slot that was given up write again: nothing is lost, nothing doubled") {
+    // The collector gives up slots of living writers as fast as it can, which in earnest happens after a second only.
+    Chain chain(1);
+    constexpr uint32_t kWriters = 3;
+    constexpr uint64_t kEach = 100'000;
+    std::atomic<unsigned> running{kWriters};
+    std::vector<std::thread> writers;
+    for (uint32_t writer = 0; writer < kWriters; ++writer) {
+        writers.emplace_back([&, writer] {
+            for (uint64_t i = 0; i < kEach; ++i) {
+                while (chain.chain->write(numbered_event(writer, i, sys::monotonic_ns())) == SegmentChain::kNotWritten) {
+                }
+            }
+            --running;
+        });
+    }
+    RingReader reader(chain.memory, ReaderRole::Collector);
+    REQUIRE(reader.open());
+    std::vector<Event> batch(1000);
+    std::array<uint64_t, kWriters> next{};
+    uint64_t wrong = 0, total = 0;
+    for (bool over = false; !over;) {
+        const bool last_round = running == 0;
+        reader.writable_header()->heartbeat = sys::monotonic_ns();
+        const auto result = reader.next_batch(batch, 1, true);  // "dead": no waiting
+        for (size_t i = 0; i < result.events; ++i) {
+            wrong += !is_whole(batch[i]) || batch[i].address != next[batch[i].thread]++;
+            ++total;
+        }
+        reader.advance_tail(reader.position());
+        over = last_round && result.events == 0;
+    }
+    for (auto& writer : writers) writer.join();
+    CHECK(wrong == 0);
+    CHECK(total == kWriters * kEach);
+    CHECK(lost(chain.first(), Loss::Abandoned) == 0);  // void tickets and rewritten events cancel out
+    CHECK(chain.first().rewritten == reader.void_tickets());
+    WARN("slots given up and written again: " << reader.void_tickets());
+}
+
+TEST_CASE("a live reader notices that slots were reused under it") {
+    Chain chain(1);
+    RingReader collector(chain.memory, ReaderRole::Collector);
+    RingReader live(chain.memory, ReaderRole::Live);
+    REQUIRE(collector.open());
+    REQUIRE(live.open());
+    std::vector<Event> batch(kSlots);
+    for (uint64_t i = 0; i < 100; ++i) chain.chain->write(numbered_event(1, i));
+    REQUIRE(live.next_batch(std::span(batch).first(10), 1, false).events == 10);
+    for (uint64_t i = 100; i < 3 * kSlots; ++i) {
+        chain.chain->write(numbered_event(1, i));
+        if (i % 1000 == 0) {
+            collector.next_batch(batch, 1, false);
+            collector.advance_tail(collector.position());
+        }
+    }
+    const auto result = live.next_batch(batch, 1, false);
+    REQUIRE(result.end == BatchEnd::Recycled);
+    REQUIRE(result.events == 0);
+    REQUIRE(live.position() == 10);
+    live.seek(collector.position());  // what the container has
+    const auto rest = live.next_batch(batch, 1, false);
+    REQUIRE(rest.events > 0);
+    REQUIRE(batch[0].sequence == collector.position());
+    REQUIRE(batch[rest.events - 1].address == 3 * kSlots - 1);
+}
+
+TEST_CASE("live readers beside the collector never get a torn event") {
+    Chain chain(1);
+    std::atomic<bool> stop{false};
+    std::thread writer([&] {
+        for (uint64_t i = 0; !stop; ++i) chain.chain->write(numbered_event(1, i, sys::monotonic_ns()));
+    });
+    std::thread drain([&] {
+        RingReader reader(chain.memory, ReaderRole::Collector);
+        reader.open();
+        std::vector<Event> batch(500);
+        while (!stop) {
+            reader.writable_header()->heartbeat = sys::monotonic_ns();
+            reader.next_batch(batch, 1, false);
+            reader.advance_tail(reader.position());
+        }
+    });
+    RingReader live(chain.memory, ReaderRole::Live);
+    REQUIRE(live.open());
+    std::vector<Event> batch(200);
+    uint64_t seen = 0, torn = 0, recycled = 0;
+    const uint64_t end = sys::monotonic_ns() + kSecond;
+    while (sys::monotonic_ns() < end) {
+        const auto result = live.next_batch(batch, 1, false);
+        for (size_t i = 0; i < result.events; ++i) torn += !is_whole(batch[i]);
+        seen += result.events;
+        if (result.end == BatchEnd::Recycled) {
+            ++recycled;
+            live.seek(chain.first().tail.load(std::memory_order_acquire));
+        }
+    }
+    stop = true;
+    writer.join();
+    drain.join();
+    CHECK(torn == 0);
+    CHECK(seen > 0);
+    CHECK(recycled > 0);
+}
+
+TEST_CASE("segments: closed when full, read in order, given back when drained") {
+    Chain chain(4);
+    uint64_t number = 0;
+    while (chain.chain->write(numbered_event(1, number)) != SegmentChain::kNotWritten) ++number;
+    REQUIRE(chain.memory.count() == 4);
+    REQUIRE(number == 4 * (kSlots - writer_slack(kSlots)));
+    REQUIRE(lost(chain.first(), Loss::RingFull) == 1);
+    REQUIRE(chain.first().first_loss_time != 0);
+
+    RingReader reader(chain.memory, ReaderRole::Collector);
+    REQUIRE(reader.open());
+    std::vector<Event> batch(100'000);
+    const auto result = reader.next_batch(batch, 1, false);
+    REQUIRE(result.events == number);
+    for (uint64_t i = 0; i < number; ++i) {
+        REQUIRE(batch[i].sequence == i);
+        REQUIRE(batch[i].address == i);
+    }
+    REQUIRE(reader.missing_tickets() == 0);
+    REQUIRE(chain.memory.finished_count() == 0);  // nothing is durable yet
+
+    SECTION("a tail in the middle of an earlier segment frees only what lies before it") {
+        reader.advance_tail(number / 2 + 5);
+        REQUIRE(chain.memory.finished_count() == 2);
+        RingReader again(chain.memory, ReaderRole::Collector);
+        REQUIRE(again.open());
+        again.seek(number / 2 + 5);
+        const auto rest = again.next_batch(batch, 1, false);
+        REQUIRE(rest.events == number - (number / 2 + 5));
+        REQUIRE(batch[0].sequence == number / 2 + 5);
+        REQUIRE(again.missing_tickets() == 0);
+    }
+    SECTION("drained segments make room for new ones") {
+        reader.advance_tail(reader.position());
+        REQUIRE(chain.memory.finished_count() == 3);
+        REQUIRE(chain.chain->write(numbered_event(1, number, kSecond)) == number);  // the last one is a ring again
+        for (uint64_t i = 1; i < 3 * kSlots; ++i) {
+            REQUIRE(chain.chain->write(numbered_event(1, number + i, 3 * kSecond)) == number + i);
+        }
+        REQUIRE(chain.memory.released_count() >= 3);
+        REQUIRE(reader.next_batch(batch, 1, false).events == 3 * kSlots);
+    }
+    SECTION("segments that an earlier collector removed are no gap for who knows the container") {
+        reader.advance_tail(reader.position());
+        const uint64_t durable = reader.position();
+        for (uint64_t i = 0; i < 2 * kSlots; ++i) chain.chain->write(numbered_event(1, number + i, 3 * kSecond));
+        for (uint32_t i = 1; i < 4; ++i) chain.memory.forget(i);
+        RingReader again(chain.memory, ReaderRole::PostMortem);
+        REQUIRE(again.open());
+        again.seek(durable);
+        // Segment 3 was drained up to `durable` and went on as a ring: it was removed here with what it held.
+        const auto rest = again.next_batch(batch, 1, false);
+        REQUIRE(rest.events + again.missing_tickets() == 2 * kSlots);
+        REQUIRE(again.missing_tickets() > 0);
+    }
+}
+
+TEST_CASE("without a collector nobody waits; with one the wait is bounded and not repeated") {
+    Chain chain(1);
+    uint64_t number = 0;
+    const auto fill = [&] {
+        while (chain.chain->write(numbered_event(1, number, sys::monotonic_ns())) != SegmentChain::kNotWritten) ++number;
+    };
+    const auto time_of_write = [&] {
+        const uint64_t begin = sys::monotonic_ns();
+        const bool written = chain.chain->write(numbered_event(1, number, begin)) != SegmentChain::kNotWritten;
+        REQUIRE_FALSE(written);
+        return sys::monotonic_ns() - begin;
+    };
+    fill();
+    REQUIRE(time_of_write() < 50'000'000);
+
+    chain.first().heartbeat = sys::monotonic_ns();  // a collector lives, and is slow
+    uint64_t waited = time_of_write();
+    REQUIRE(waited > 90'000'000);
+    REQUIRE(waited < 1'000'000'000);
+    REQUIRE(time_of_write() < 50'000'000);  // not again
+    REQUIRE(time_of_write() < 50'000'000);
+
+    RingReader reader(chain.memory, ReaderRole::Collector);
+    REQUIRE(reader.open());
+    std::vector<Event> batch(kSlots);
+    const auto result = reader.next_batch(batch, 1, false);
+    REQUIRE(result.events == number);
+    reader.advance_tail(reader.position());
+    REQUIRE(chain.chain->write(numbered_event(1, number, sys::monotonic_ns())) == number);
+    REQUIRE(lost(chain.first(), Loss::RingFull) == 5);
+}
+
+TEST_CASE("numbers that cannot be are damage, not an endless read") {
+    Chain chain(1);
+    for (uint64_t i = 0; i < 10; ++i) chain.chain->write(numbered_event(1, i));
+    std::vector<Event> batch(100);
+    SECTION("head far away") { chain.first().head = 1ULL << 40; }
+    SECTION("tail behind the head") { chain.first().tail = 1ULL << 40; }
+    SECTION("a slot of another lap") { chain.slot(3).word[0] = 77; }
+    RingReader reader(chain.memory, ReaderRole::PostMortem);
+    REQUIRE(reader.open());
+    REQUIRE(reader.next_batch(batch, 1, false).end == BatchEnd::Damaged);
+}
+
+TEST_CASE("closed, and the closer died before it said where") {
+    Chain chain(4);
+    for (uint64_t i = 0; i < 10; ++i) chain.chain->write(numbered_event(1, i));
+    chain.first().head.fetch_or(kHeadClosed);
+    chain.first().head.fetch_add(2);  // two writers that came too late
+    std::vector<Event> batch(100);
+    const bool collector = GENERATE(false, true);
+    RingReader reader(chain.memory, collector ? ReaderRole::Collector : ReaderRole::PostMortem);
+    REQUIRE(reader.open());
+    const auto result = reader.next_batch(batch, 1, true);
+    REQUIRE(result.events == 10);
+    REQUIRE(result.end == BatchEnd::Finished);
+}
+
+TEST_CASE("in-flight releases are read as tickets") {
+    Chain chain(1);
+    chain.first().in_flight[3] = 41;
+    chain.first().in_flight[200] = 1;
+    std::array<uint64_t, 8> tickets{};
+    REQUIRE(read_in_flight(chain.first(), tickets) == 2);
+    REQUIRE(tickets[0] == 40);
+    REQUIRE(tickets[1] == 0);
+}
