@@ -2,10 +2,13 @@
 #include "analyzer/analysis.h"
 
 #include <algorithm>
+#include <filesystem>
 
+#include "analyzer/input/open_input.h"
 #include "analyzer/print/units.h"
 #include "analyzer/process_facts.h"
 #include "analyzer/symbolize/vendor_libraries.h"
+#include "trace/container/input_error.h"
 
 namespace vramtrace {
 
@@ -74,6 +77,37 @@ std::string ProcessAnalysis::thread_name(uint32_t thread) const {
     std::string text = "thread " + std::to_string(thread);
     if (found != facts.thread_names.end() && !found->second.empty()) text += " (" + found->second + ")";
     return text;
+}
+
+Analysis analyze(const AnalysisOptions& options) {
+    const input::Input opened = input::open_input(options.path);
+    Analysis analysis;
+    analysis.path = opened.path;
+    analysis.warnings = opened.warnings;
+    symbolize::Symbolizer symbolizer(options.symbols);
+    const std::string directory = opened.processes.empty() ? opened.path : opened.processes[0].files.directory;
+    const std::string names_file = directory + "/symbols.json";
+    std::string why;
+    if (!symbolizer.load(names_file, why) && std::filesystem::exists(names_file)) analysis.warnings.push_back(why);
+    const auto run = read_run_details(directory);
+
+    std::vector<ProcessReading> readings;
+    for (const input::ProcessInput& process : opened.processes) {
+        try {
+            const auto source = process.open();
+            readings.emplace_back(*source, symbolizer, options.progress);
+        } catch (const trace::InputError& error) {
+            analysis.warnings.emplace_back(error.what());
+        }
+    }
+    if (readings.empty() && !analysis.warnings.empty()) throw trace::InputError(analysis.warnings.front());
+    if (options.look_up_symbols) symbolizer.resolve();
+    analysis.symbol_problems = symbolizer.problems();
+    for (ProcessReading& reading : readings) {
+        analysis.processes.push_back(std::move(reading).named(symbolizer));
+        analysis.processes.back().end = process_end(analysis.processes.back().status, run);
+    }
+    return analysis;
 }
 
 }  // namespace vramtrace

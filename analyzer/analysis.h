@@ -69,12 +69,11 @@ struct ProcessFacts {
     std::string title() const;  // "train" or "python train.py"
 };
 
-// Exact knowledge of `vramtrace run` about the process that it started.
+// How a process ended: exact for the child of `vramtrace run`, else as far as it could be seen.
 struct ProcessEnd {
     trace::SourceStatus::End how = trace::SourceStatus::End::Unknown;
     int value = -1;
     uint64_t time = 0;  // CLOCK_MONOTONIC, ns; 0 = not known
-    bool from_run = false;
     bool core_dumped = false;
     std::optional<uint64_t> max_rss_bytes;
 
@@ -111,12 +110,12 @@ struct Analysis {
     std::vector<ProcessAnalysis> processes;  // by start of recording
     std::vector<std::string> warnings;       // about files, not about memory
     std::vector<std::string> symbol_problems;
-    bool collector_at_work = false;
 };
 
 using ProgressReport = std::function<void(uint64_t done, uint64_t total)>;
 
-// Reads `source` to its end. Names of its stacks are wanted from `symbolizer`, to be filled in by name_stacks().
+// One process on its way into an Analysis: reads `source` to its end and says which names it wants. The source may go
+// then; the names come once all processes have been read, so that each file is opened once.
 class ProcessReading {
 public:
     ProcessReading(trace::EventSource& source, symbolize::Symbolizer& symbolizer, const ProgressReport& progress);
@@ -131,7 +130,7 @@ private:
 };
 
 struct AnalysisOptions {
-    std::string path;  // a trace directory, or one process's container in it
+    std::optional<std::string> path;  // a trace directory or one process's file in it; nothing: the newest trace here
     symbolize::SearchPaths symbols;
     bool look_up_symbols = true;  // false: only names kept in the trace
     ProgressReport progress;

@@ -115,54 +115,29 @@ std::vector<std::string> read_names(const trace::DefinitionView& definitions) {
     return names;
 }
 
-std::optional<RunRecord> read_run_record(const std::string& directory) {
+std::optional<RunDetails> read_run_details(const std::string& directory) {
     std::ifstream in(directory + "/run.json", std::ios::binary);
     const auto document = in ? nlohmann::json::parse(in, nullptr, false) : nlohmann::json();
     if (!document.is_object()) return std::nullopt;
-    RunRecord record;
-    record.pid = static_cast<uint32_t>(number<int64_t>(document, "pid").value_or(0));
-    record.start_time = number<uint64_t>(document, "start_time").value_or(0);
-    if (const auto id = document.find("boot_id"); id != document.end() && id->is_string()) record.boot_id = *id;
-    if (const auto words = document.find("command"); words != document.end() && words->is_array()) {
-        for (const auto& word : *words) {
-            if (word.is_string()) record.command.push_back(word);
-        }
-    }
-    if (const auto running = document.find("running"); running != document.end() && running->is_boolean()) {
-        record.running = *running;
-    }
+    RunDetails details;
+    details.pid = static_cast<uint32_t>(number<int64_t>(document, "pid").value_or(0));
+    details.start_time = number<uint64_t>(document, "start_time").value_or(0);
     if (const auto dumped = document.find("core_dumped"); dumped != document.end() && dumped->is_boolean()) {
-        record.core_dumped = *dumped;
+        details.core_dumped = *dumped;
     }
-    record.exit_code = number<int>(document, "exit_code");
-    record.signal = number<int>(document, "signal");
-    record.ended_monotonic = number<uint64_t>(document, "ended_monotonic_ns").value_or(0);
-    record.started_realtime = number<uint64_t>(document, "started_realtime_ns").value_or(0);
-    record.max_rss_bytes = number<uint64_t>(document, "max_rss_bytes");
-    return record;
+    details.max_rss_bytes = number<uint64_t>(document, "max_rss_bytes");
+    return details;
 }
 
-ProcessEnd process_end(const trace::SourceStatus& status, const std::optional<RunRecord>& run) {
+ProcessEnd process_end(const trace::SourceStatus& status, const std::optional<RunDetails>& run) {
     ProcessEnd end;
     end.how = status.running ? End::Running : status.end;
     end.value = status.end_value;
     end.time = status.end_time;
-    // (pid, start time) names a process on one boot; a process in a PID namespace of its own has another pid than run
-    // saw, and then run's word is not used.
-    const bool own = run && run->pid == status.identity.pid && run->start_time == status.identity.start_time &&
-                     run->boot_id == status.identity.boot_id && end.how != End::Exec;
-    if (!own || run->running || status.running) return end;
-    end.from_run = true;
+    const bool own = run && run->pid == status.identity.pid && run->start_time == status.identity.start_time;
+    if (!own || status.running || end.how == End::Exec) return end;
     end.core_dumped = run->core_dumped;
     end.max_rss_bytes = run->max_rss_bytes;
-    end.time = run->ended_monotonic;
-    if (run->signal) {
-        end.how = End::Signalled;
-        end.value = *run->signal;
-    } else if (run->exit_code) {
-        end.how = End::Exited;
-        end.value = *run->exit_code;
-    }
     return end;
 }
 

@@ -15,6 +15,7 @@
 #include "analyzer/cli/log.h"
 #include "analyzer/cli/preload.h"
 #include "analyzer/cli/progress.h"
+#include "analyzer/cli/read_trace.h"
 #include "analyzer/cli/run_record.h"
 #include "analyzer/cli/trace_directory.h"
 #include "analyzer/kept_names.h"
@@ -118,10 +119,8 @@ std::string nothing_line(const std::string& command) {
 
 void say_end(const RunOptions& options, const Job& job, const std::string& directory, bool own_directory) {
     try {
-        symbolize::SearchPaths paths{options.symbols.sysroot, {"/usr/lib/debug"}, options.symbols.debuginfod};
-        if (!options.symbols.debug_directories.empty()) paths.debug_directories = options.symbols.debug_directories;
         Progress progress("naming call stacks");
-        const KeptNames kept = keep_names(directory, paths, !options.no_symbols,
+        const KeptNames kept = keep_names(directory, search_paths(options.symbols), !options.no_symbols,
                                           [&](uint64_t done, uint64_t total) { progress.show(done, total); });
         if (kept.events != 0 || kept.lost != 0) {
             if (!options.quiet) spdlog::info("{}", summary_line(kept, directory));

@@ -7,6 +7,7 @@
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/exit_codes.h"
 #include "analyzer/cli/log.h"
+#include "analyzer/cli/read_trace.h"
 #include "analyzer/cli/version.h"
 #include "trace/container/input_error.h"
 
@@ -99,6 +100,9 @@ int run_program(int argc, char** argv) {
             return kFailed;
         }
         return code;
+    } catch (const NoTrace& error) {
+        spdlog::error("{}", error.what());
+        return kNoTrace;
     } catch (const trace::InputError& error) {
         spdlog::error("{}", error.what());
         return kUnreadable;

@@ -57,10 +57,10 @@ bool write_run_record(const std::string& directory, const std::vector<std::strin
     number_or_null(json, "signal", ended && end.signal != 0, end.signal);
     json.member("core_dumped", end.core_dumped);
     number_or_null(json, "start_error", end.start_error != 0, end.start_error);
-    json.member("started_realtime_ns", end.started_realtime);
-    number_or_null(json, "ended_realtime_ns", !running, end.ended_realtime);
-    json.member("started_monotonic_ns", end.started_monotonic);
-    number_or_null(json, "ended_monotonic_ns", !running, end.ended_monotonic);
+    json.member("start_realtime", end.started_realtime);
+    number_or_null(json, "end_realtime", !running, end.ended_realtime);
+    json.member("start_monotonic", end.started_monotonic);
+    number_or_null(json, "end_monotonic", !running, end.ended_monotonic);
     number_or_null(json, "max_rss_bytes", ended, end.max_rss_bytes);
     number_or_null(json, "user_seconds", ended, end.user_seconds);
     number_or_null(json, "system_seconds", ended, end.system_seconds);

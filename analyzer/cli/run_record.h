@@ -10,9 +10,9 @@
 // run.json: what `vramtrace run` knows of the job it started and nobody else can.
 //   { "schema_version": 1, "pid": 4711, "start_time": 8812, "host": "node1", "boot_id": "…", "directory": "/home/me",
 //     "command": ["./train", "--epochs", "3"], "running": false, "exit_code": 0, "signal": null, "core_dumped": false,
-//     "start_error": null, "started_realtime_ns": …, "ended_realtime_ns": …, "started_monotonic_ns": …,
-//     "ended_monotonic_ns": …, "max_rss_bytes": …, "user_seconds": …, "system_seconds": … }
-// While the job runs, "running" is true and what is not known yet is null.
+//     "start_error": null, "start_realtime": …, "end_realtime": …, "start_monotonic": …,
+//     "end_monotonic": …, "max_rss_bytes": …, "user_seconds": …, "system_seconds": … }
+// Times in ns of CLOCK_REALTIME and CLOCK_MONOTONIC. While the job runs, "running" is true and what is not known yet is null.
 namespace vramtrace::cli {
 
 constexpr unsigned kRunSchema = 1;

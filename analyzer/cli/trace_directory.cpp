@@ -13,6 +13,7 @@
 
 #include "trace/container/collector_lock.h"
 #include "trace/container/process_watch.h"
+#include "trace/trace_name.h"
 
 namespace vramtrace::cli {
 
@@ -20,25 +21,24 @@ namespace {
 
 namespace files = std::filesystem;
 
-bool ends_with(const std::string& text, std::string_view end) {
-    return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
-}
-
-// STEM.ring.N, with N digits only.
-bool is_ring_name(const std::string& name) {
-    const size_t at = name.rfind(".ring");
-    if (at == std::string::npos) return false;
-    const std::string rest = name.substr(at + 5);
-    return rest.empty() || (rest[0] == '.' && rest.size() > 1 && rest.find_first_not_of("0123456789", 1) == std::string::npos);
+// The suffix of a process's file ("", if it is none), and its stem.
+std::string suffix_of(const std::string& name, std::string* stem = nullptr) {
+    const char* suffix = nullptr;
+    const size_t length = trace::stem_length(name.c_str(), &suffix);
+    if (length == 0) return {};
+    if (stem != nullptr) *stem = name.substr(0, length);
+    return suffix;
 }
 
 bool is_event_file(const std::string& name) {
-    return ends_with(name, ".trace") || is_ring_name(name);
+    const std::string suffix = suffix_of(name);
+    return suffix == trace::suffix::kContainer || suffix == trace::suffix::kWhere ||
+           suffix.rfind(trace::suffix::kRing, 0) == 0;
 }
 
 bool is_trace_file(const std::string& name) {
-    return is_event_file(name) || ends_with(name, ".defs") || name == "run.json" || name == "symbols.json" ||
-           name == "collector.lock" || name == "collector.log" || name == "live.json";
+    return !suffix_of(name).empty() || name == "run.json" || name == "symbols.json" || name == "collector.lock" ||
+           name == "collector.log" || name == "live.json";
 }
 
 template <typename Visit>
@@ -94,14 +94,14 @@ bool collector_at_work(const std::string& directory) {
 bool waits_to_be_drained(const std::string& directory) {
     bool waits = false;
     for_each_name(directory, [&](const files::path& path) {
-        // HOST.PID.START.COUNTER.ring, and HOST has no dots.
+        std::string stem;
+        const std::string suffix = suffix_of(path.filename().string(), &stem);
+        if (suffix != trace::suffix::kRing && suffix != trace::suffix::kWhere) return;
+        // A stem is HOST.PID.START.COUNTER, and HOST has no dots.
         unsigned pid = 0;
         unsigned long long start = 0;
-        char rest = 0;
-        const std::string name = path.filename().string();
-        const size_t dot = name.find('.');
-        if (!ends_with(name, ".ring") || dot == std::string::npos) return;
-        if (std::sscanf(name.c_str() + dot, ".%u.%llu.%c", &pid, &start, &rest) != 3) return;
+        const size_t dot = stem.find('.');
+        if (dot == std::string::npos || std::sscanf(stem.c_str() + dot, ".%u.%llu.", &pid, &start) != 2) return;
         waits |= trace::start_time_of(pid) != start;
     });
     return waits;
@@ -129,24 +129,10 @@ Failed prepare_directory(std::string& path, bool overwrite) {
     return {};
 }
 
-std::string newest_trace() {
-    if (const char* named = std::getenv("VRAMTRACE_DIR"); named != nullptr && holds_trace(named)) return named;
-    std::string best;
-    int64_t best_time = 0;
-    const auto consider = [&](const std::string& directory) {
-        const int64_t time = trace_time(directory);
-        if (time > best_time) {
-            best = directory;
-            best_time = time;
-        }
-    };
-    consider(".");
-    for_each_name(".", [&](const files::path& path) {
-        std::error_code ignored;
-        const std::string name = path.filename().string();
-        if (name.rfind("vramtrace-", 0) == 0 && files::is_directory(path, ignored)) consider(name);
-    });
-    return best;
+std::optional<std::string> trace_to_read(const std::string& named) {
+    if (!named.empty()) return named;
+    if (const char* directory = std::getenv("VRAMTRACE_DIR"); directory != nullptr && holds_events(directory)) return directory;
+    return std::nullopt;
 }
 
 }  // namespace vramtrace::cli

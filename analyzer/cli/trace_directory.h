@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <string>
-#include <vector>
 
 // WHERE TRACES LIE: making the directory for a new one, finding the newest.
 namespace vramtrace::cli {
@@ -25,9 +25,8 @@ bool holds_trace(const std::string& directory);
 // … files with events, not only what `run` wrote.
 bool holds_events(const std::string& directory);
 
-// The directory to read when none was named: $VRAMTRACE_DIR if it holds a trace, else the one with the newest trace
-// among ./vramtrace-* and the current directory itself. Empty if there is none.
-std::string newest_trace();
+// What to read: `named`, else $VRAMTRACE_DIR if it holds a trace, else nothing (the newest trace here).
+std::optional<std::string> trace_to_read(const std::string& named);
 
 // True while a collector of this machine is at work in the directory.
 bool collector_at_work(const std::string& directory);

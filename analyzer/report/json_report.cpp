@@ -113,7 +113,6 @@ void write_json(std::ostream& out, const Report& report) {
     json.member("processes_without_events", report.processes_without_events);
     write_strings(json, "warnings", report.analysis->warnings);
     write_strings(json, "symbol_problems", report.analysis->symbol_problems);
-    json.member("collector_at_work", report.analysis->collector_at_work);
     json.end();
     out << '\n';
 }

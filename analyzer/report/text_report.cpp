@@ -160,7 +160,6 @@ void write_text(std::ostream& out, const Report& report) {
     for (const std::string& problem : analysis.symbol_problems) {
         out << "names: " << print::printable(problem) << "\n";
     }
-    if (analysis.collector_at_work) out << "note: the collector is still writing; what is not in the files yet is missing here\n";
     out << "LEAK SUMMARY: " << report.leaked.bytes << " bytes in " << report.leaked.count << " allocations\n";
 }
 

@@ -8,5 +8,7 @@
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wpedantic"
 #include <cuda.h>
+#pragma GCC visibility push(default)
 #include <cudaProfiler.h>
+#pragma GCC visibility pop
 #pragma GCC diagnostic pop

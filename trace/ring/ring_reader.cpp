@@ -36,7 +36,7 @@ void RingReader::seek(uint64_t ticket) {
         next_ = tickets;
         const uint64_t missing = missing_;
         if (!closed || !next_segment()) return;
-        missing_ = missing;
+        missing_ = missing + (first_ticket_ > ticket ? first_ticket_ - ticket : 0);
     }
 }
 

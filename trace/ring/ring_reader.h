@@ -51,7 +51,7 @@ public:
     bool open();
 
     // Go on at this ticket of the process if it lies ahead (a restarted collector whose last block is newer than the
-    // tail; a reader that has read a container first). The tickets passed are counted nowhere.
+    // tail; a reader that has read a container first). The tickets before it are counted nowhere.
     void seek(uint64_t ticket);
 
     struct Batch {

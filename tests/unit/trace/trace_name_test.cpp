@@ -31,7 +31,7 @@ std::string expanded(const char* pattern, const char* rank = "3") {
 
 TEST_CASE("a stem has no path in it and says whose trace it is") {
     char stem[kMaxStem];
-    REQUIRE(trace_stem(someone(), stem, sizeof stem) == strlen(stem));
+    REQUIRE(trace_stem(someone(), stem, sizeof stem) == strlen("node-7_cluster.4711.123456.2"));
     REQUIRE(std::string(stem) == "node-7_cluster.4711.123456.2");
     REQUIRE(trace_stem(someone(), stem, 10) == 0);
     ProcessIdentity nobody;
@@ -65,8 +65,8 @@ TEST_CASE("names of files and back") {
     for (const char* good : {"h.1.2.0.ring", "h.1.2.0.defs", "h.1.2.0.trace", "h.1.2.0.where"}) {
         CHECK(stem_length(good, nullptr) == 7);
     }
-    for (const char* bad : {"", "collector.lock", "run.json", "h.1.2.0", "h.1.2.ring", "h.1.2.0.ring.", "h.1.2.0.ring.x",
-                            "h.1.2.0.tracex", ".1.2.0.ring", "h..2.0.ring", "h.1.2.0.defs.1"}) {
+    for (const char* bad : {"", "collector.lock", "run.json", "h.1.2.0", "h.1.2.ring", "h.1.2.0.ring.",
+                            "h.1.2.0.ring.x", "h.1.2.0.tracex", ".1.2.0.ring", "h..2.0.ring", "h.1.2.0.defs.1"}) {
         CHECK(stem_length(bad, nullptr) == 0);
     }
 }
@@ -79,7 +79,7 @@ TEST_CASE("the pointer to a ring that lies elsewhere") {
     REQUIRE(prefix == directory + "/h.1.2.0");
     const auto write = [&](const std::string& text) { std::ofstream(directory + "/h.1.2.0.where") << text; };
     write("/dev/shm/vramtrace-h.1.2.0\n");
-    REQUIRE(ring_prefix(directory.c_str(), "h.1.2.0", prefix, sizeof prefix) == strlen(prefix));
+    REQUIRE(ring_prefix(directory.c_str(), "h.1.2.0", prefix, sizeof prefix) == strlen("/dev/shm/vramtrace-h.1.2.0"));
     REQUIRE(std::string(prefix) == "/dev/shm/vramtrace-h.1.2.0");
     for (const char* damaged : {"", "/dev/shm/vram", "relative\n", "/a\n/b\n", "/\n"}) {
         write(damaged);

@@ -216,46 +216,6 @@ TEST_CASE("a retired slot is passed over by later laps until its writer comes ba
     REQUIRE(reader.void_tickets() == 2);
 }
 
-TEST_CASE("writers of a slot that was given up write again: nothing is lost, nothing doubled") {
-    // The collector gives up slots of living writers as fast as it can, which in earnest happens after a second only.
-    Chain chain(1);
-    constexpr uint32_t kWriters = 3;
-    constexpr uint64_t kEach = 100'000;
-    std::atomic<unsigned> running{kWriters};
-    std::vector<std::thread> writers;
-    for (uint32_t writer = 0; writer < kWriters; ++writer) {
-        writers.emplace_back([&, writer] {
-            for (uint64_t i = 0; i < kEach; ++i) {
-                while (chain.chain->write(numbered_event(writer, i, sys::monotonic_ns())) == SegmentChain::kNotWritten) {
-                }
-            }
-            --running;
-        });
-    }
-    RingReader reader(chain.memory, ReaderRole::Collector);
-    REQUIRE(reader.open());
-    std::vector<Event> batch(1000);
-    std::array<uint64_t, kWriters> next{};
-    uint64_t wrong = 0, total = 0;
-    for (bool over = false; !over;) {
-        const bool last_round = running == 0;
-        reader.writable_header()->heartbeat = sys::monotonic_ns();
-        const auto result = reader.next_batch(batch, 1, true);  // "dead": no waiting
-        for (size_t i = 0; i < result.events; ++i) {
-            wrong += !is_whole(batch[i]) || batch[i].address != next[batch[i].thread]++;
-            ++total;
-        }
-        reader.advance_tail(reader.position());
-        over = last_round && result.events == 0;
-    }
-    for (auto& writer : writers) writer.join();
-    CHECK(wrong == 0);
-    CHECK(total == kWriters * kEach);
-    CHECK(lost(chain.first(), Loss::Abandoned) == 0);  // void tickets and rewritten events cancel out
-    CHECK(chain.first().rewritten == reader.void_tickets());
-    WARN("slots given up and written again: " << reader.void_tickets());
-}
-
 TEST_CASE("a live reader notices that slots were reused under it") {
     Chain chain(1);
     RingReader collector(chain.memory, ReaderRole::Collector);
@@ -382,7 +342,8 @@ TEST_CASE("without a collector nobody waits; with one the wait is bounded and no
     Chain chain(1);
     uint64_t number = 0;
     const auto fill = [&] {
-        while (chain.chain->write(numbered_event(1, number, sys::monotonic_ns())) != SegmentChain::kNotWritten) ++number;
+        while (chain.chain->write(numbered_event(1, number, sys::monotonic_ns())) != SegmentChain::kNotWritten)
+            ++number;
     };
     const auto time_of_write = [&] {
         const uint64_t begin = sys::monotonic_ns();
@@ -414,9 +375,15 @@ TEST_CASE("numbers that cannot be are damage, not an endless read") {
     Chain chain(1);
     for (uint64_t i = 0; i < 10; ++i) chain.chain->write(numbered_event(1, i));
     std::vector<Event> batch(100);
-    SECTION("head far away") { chain.first().head = 1ULL << 40; }
-    SECTION("tail behind the head") { chain.first().tail = 1ULL << 40; }
-    SECTION("a slot of another lap") { chain.slot(3).word[0] = 77; }
+    SECTION("head far away") {
+        chain.first().head = 1ULL << 40;
+    }
+    SECTION("tail behind the head") {
+        chain.first().tail = 1ULL << 40;
+    }
+    SECTION("a slot of another lap") {
+        chain.slot(3).word[0] = 77;
+    }
     RingReader reader(chain.memory, ReaderRole::PostMortem);
     REQUIRE(reader.open());
     REQUIRE(reader.next_batch(batch, 1, false).end == BatchEnd::Damaged);

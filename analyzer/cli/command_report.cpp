@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <iostream>
+#include <map>
+#include <memory>
+
+#include "analyzer/cli/commands.h"
+#include "analyzer/cli/exit_codes.h"
+#include "analyzer/cli/log.h"
+#include "analyzer/cli/progress.h"
+#include "analyzer/cli/read_trace.h"
+#include "analyzer/cli/trace_directory.h"
+#include "analyzer/report/json_report.h"
+#include "analyzer/report/text_report.h"
+
+namespace vramtrace::cli {
+
+namespace {
+
+constexpr char kReportHelp[] = R"(Examples:
+  vramtrace report                          the newest trace here, in one screen
+  vramtrace report trace -n 50 --full       longer tables, whole call stacks
+  vramtrace report --by module --sort count who allocates most often
+  vramtrace report --pid 4711               one process of many
+  vramtrace report --json > report.json     for programs (docs/report-json.md)
+  vramtrace report | grep '^LEAK SUMMARY'   N bytes in M allocations
+
+Works on a running job too: it shows what is live now. What is left at the end of a process is memory that nobody gave
+back before it ended; bytes of different quantities (device, managed, pinned) are listed apart.)";
+
+struct ReportOptions {
+    std::string trace;
+    bool json = false;
+    bool no_symbols = false;
+    uint32_t pid = 0;
+    report::Options report;
+    SymbolOptions symbols;
+};
+
+const std::map<std::string, report::Sort> kSorts = {{"bytes", report::Sort::Bytes},
+                                                    {"count", report::Sort::Count},
+                                                    {"peak", report::Sort::Peak},
+                                                    {"churn", report::Sort::Churn}};
+const std::map<std::string, report::By> kGroups = {
+    {"stack", report::By::Stack}, {"file", report::By::File},     {"function", report::By::Function}, {"module", report::By::Module},
+    {"api", report::By::Api},     {"device", report::By::Device}, {"thread", report::By::Thread}};
+
+int report_trace(const ReportOptions& options) {
+    AnalysisOptions wanted;
+    wanted.path = existing_trace(trace_to_read(options.trace));
+    wanted.symbols = search_paths(options.symbols);
+    wanted.look_up_symbols = !options.no_symbols;
+    Analysis analysis;
+    {
+        Progress progress("reading");
+        wanted.progress = [&](uint64_t done, uint64_t total) { progress.show(done, total); };
+        analysis = analyze(wanted);
+    }
+    report::Options shown = options.report;
+    if (options.pid != 0) shown.pid = options.pid;
+    const report::Report built = report::build_report(analysis, shown);
+    if (shown.pid && built.processes.empty()) {
+        spdlog::error("{} has no process {}", analysis.path, *shown.pid);
+        return kNoTrace;
+    }
+    if (options.json) {
+        report::write_json(std::cout, built);
+    } else {
+        report::write_text(std::cout, built);
+    }
+    return kGood;
+}
+
+}  // namespace
+
+void add_report(CLI::App& program, Chosen& chosen) {
+    CLI::App* command = program.add_subcommand("report", "Say what a trace shows: leaks, peak, failures, fragmentation, churn");
+    auto options = std::make_shared<ReportOptions>();
+    command->footer(kReportHelp);
+    command->add_option("trace", options->trace, "Trace directory, or one process's file in it (default: the newest here)")
+        ->type_name("TRACE");
+    command->add_flag("--json", options->json, "Write JSON");
+    command->add_option("-n,--limit", options->report.limit, "Rows of each table")->check(CLI::PositiveNumber)->type_name("ROWS");
+    command->add_option("--sort", options->report.sort, "Order of rows: bytes, count, peak or churn (default bytes)")
+        ->transform(CLI::CheckedTransformer(kSorts).description(""))
+        ->type_name("KEY");
+    command->add_option("--by", options->report.by,
+                        "What makes a row: stack, function, file, module, api, device or thread (default stack)")
+        ->transform(CLI::CheckedTransformer(kGroups).description(""))
+        ->type_name("WHAT");
+    command->add_flag("--full", options->report.full, "Whole call stacks, every process, every part of the device");
+    command->add_option("--pid", options->pid, "Only this process")->type_name("PID");
+    command->add_flag("--no-symbols", options->no_symbols, "Only names kept in the trace");
+    add_symbol_options(*command, options->symbols);
+    command->callback([options, &chosen] { chosen.action = [options] { return report_trace(*options); }; });
+}
+
+}  // namespace vramtrace::cli
