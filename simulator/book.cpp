@@ -10,14 +10,17 @@ void Sum::add(uint64_t tag, uint64_t bytes, uint64_t sequence) {
     totals_.live_count += 1;
     totals_.created_bytes += bytes;
     totals_.created_count += 1;
-    if (bytes != 0) {
+    if (bytes == 0) {
+        return;
+    }
+    if (totals_.live_bytes <= totals_.peak_bytes) {
         since_peak_[tag] += static_cast<int64_t>(bytes);
+        return;
     }
-    if (totals_.live_bytes > totals_.peak_bytes) {
-        totals_.peak_bytes = totals_.live_bytes;
-        totals_.peak_sequence = sequence;
-        fold();
-    }
+    totals_.peak_bytes = totals_.live_bytes;
+    totals_.peak_sequence = sequence;
+    fold();
+    at_peak_[tag] += static_cast<int64_t>(bytes);
 }
 
 void Sum::subtract(uint64_t tag, uint64_t bytes) {
@@ -31,6 +34,9 @@ void Sum::subtract(uint64_t tag, uint64_t bytes) {
 }
 
 void Sum::fold() {
+    if (since_peak_.empty()) {
+        return;
+    }
     for (const auto& [tag, change] : since_peak_) {
         auto& bytes = at_peak_[tag];
         bytes += change;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simulator/book.h"
@@ -44,7 +45,7 @@ public:
 
     // Work to do after the lock is dropped, such as functions of the program.
     void after_unlock(std::function<void()> work) { later_.push_back(std::move(work)); }
-    std::vector<std::function<void()>> take_later() { return std::move(later_); }
+    std::vector<std::function<void()>> take_later() { return std::exchange(later_, {}); }
 
     Settings settings;
     std::recursive_mutex mutex;  // guards everything below and all of driver/

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <vector>
 
+#include "analyzer/accounts/at_exit.h"
 #include "analyzer/accounts/call_sites.h"
 #include "analyzer/accounts/device_samples.h"
 #include "analyzer/accounts/failures.h"
@@ -27,8 +28,10 @@ struct Accountant::Parts {
     Peak peak{&replay.sites()};
     instant::PageFootprint footprint;
     DeviceSamples samples{peak, footprint, replay.pools()};
-    Failures failures{sites, peak, samples};
+    Failures failures{sites, peak, samples, threads};
     Handles handles;
+    AtExit at_exit{[this] { freeze(); }, [this] { frozen.clear(); }};
+    std::map<uint8_t, DeviceInstant> frozen;  // just before contexts ended
 
     uint64_t events = 0;
     Moment first, last;
@@ -39,13 +42,17 @@ struct Accountant::Parts {
     bool finished = false;
 
     void note(const trace::Event& event);
+    void freeze();
+    DeviceInstant instant_of(uint8_t device) const;
+    void add_left(Accounts& out) const;
 };
 
 Accountant::Accountant() : parts_(std::make_unique<Parts>()) {
     Parts& parts = *parts_;
     // The order matters: samples reads peak and footprint, failures reads peak and samples.
     for (replay::Observer* observer : std::initializer_list<replay::Observer*>{
-             &parts.sites, &parts.peak, &parts.footprint, &parts.samples, &parts.failures, &parts.handles}) {
+             &parts.sites, &parts.peak, &parts.footprint, &parts.samples, &parts.failures, &parts.handles,
+             &parts.at_exit}) {
         parts.replay.attach(*observer);
     }
 }
@@ -71,16 +78,42 @@ void Accountant::Parts::note(const trace::Event& event) {
     }
 }
 
+DeviceInstant Accountant::Parts::instant_of(uint8_t device) const {
+    DeviceInstant instant;
+    instant.now = instant::decompose(samples.now(device, last));
+    instant.addresses = instant::map_addresses(replay, device);
+    return instant;
+}
+
+void Accountant::Parts::freeze() {
+    for (const uint8_t device : samples.devices()) frozen[device] = instant_of(device);
+}
+
+// Sums of what was left behind, for sites, totals and handles.
+void Accountant::Parts::add_left(Accounts& out) const {
+    const auto add = [](Amount& sum, const Amount& more) { sum.count += more.count, sum.bytes += more.bytes; };
+    std::map<std::pair<Kind, uint8_t>, uint64_t> pieces;
+    for (const Leak& leak : out.leaks) {
+        Site& site = out.sites[leak.site];
+        site.left = leak.live;
+        pieces[{site.key.kind, site.key.device}] += leak.live.count;
+        for (Total& total : out.totals) {
+            if (total.device == site.key.device && total.quantity == site.quantity()) add(total.left, leak.live);
+        }
+    }
+    for (HandleCount& handle : out.handles) handle.left = pieces[{handle.kind, handle.device}];
+}
+
 void Accountant::add(std::span<const trace::Event> events) {
     Parts& parts = *parts_;
     for (const trace::Event& event : events) {
         const Moment now{event.sequence, event.time};
-        if (parts.events++ == 0) parts.first = now;
-        parts.last = now;
+        if (parts.events++ == 0) parts.first = parts.last = now;
         ++parts.by_kind[static_cast<uint8_t>(event.kind)];
         parts.threads.touch(event);
         if (event.kind >= EventKind::Unhooked) parts.note(event);
         parts.replay.apply(event);
+        parts.last = now;
     }
 }
 
@@ -102,8 +135,11 @@ Accounts Accountant::accounts() const {
     out.totals = parts.peak.totals();
     out.timelines = parts.peak.timelines();
     out.sites = parts.sites.sites(parts.peak);
-    out.leaks = live_by_site(parts.replay.live(), parts.threads, out.sites);
+    out.leaks = left_by_site(parts.replay.live(), parts.at_exit, parts.threads, out.sites);
     out.handles = parts.handles.handles();
+    parts.add_left(out);
+    out.exit = parts.at_exit.moment();
+    out.late_frees = parts.at_exit.late_frees();
     out.failures = parts.failures.failures();
     out.failures_total = parts.failures.total();
     out.failures_recovered = parts.failures.recovered();
@@ -115,11 +151,11 @@ Accounts Accountant::accounts() const {
                              state.destroyed, state.last, state.peak_reserved, state.release_threshold});
     }
     for (const uint8_t device : parts.samples.devices()) {
-        DeviceInstant& frozen = out.devices[device];
-        frozen.now = instant::decompose(parts.samples.now(device, parts.last));
-        frozen.at_peak = instant::decompose(parts.samples.at_peak(device));
-        frozen.addresses = instant::map_addresses(parts.replay, device);
-        frozen.footprint_peak = parts.footprint.of(device).peak;
+        const auto frozen = parts.frozen.find(device);
+        DeviceInstant& instant = out.devices[device] =
+            frozen != parts.frozen.end() ? frozen->second : parts.instant_of(device);
+        instant.at_peak = instant::decompose(parts.samples.at_peak(device));
+        instant.footprint_peak = parts.footprint.of(device).peak;
     }
     out.oddities = parts.replay.oddities();
     out.notes = parts.notes;

@@ -47,6 +47,7 @@ struct Total {
     Amount allocated;           // over the whole trace
     std::array<Amount, replay::kEndings> ended;  // by Ending
     Amount in_flight;           // released, but the real call had not returned when the process died
+    Amount left;                // never freed by the program: see Leak::live. What a leak summary sums up
 };
 
 // A call site: stack, API, label, kind and device. Rows of one (device, quantity) sum to its Total exactly:
@@ -60,6 +61,7 @@ struct Site {
     Moment own_peak_moment;
     std::array<Amount, replay::kEndings> ended;
     Amount in_flight;
+    Amount left;           // never freed by the program: see Leak::live
     uint64_t largest = 0;  // largest single allocation
     Moment first, last;    // first and last allocation
     // Churn: allocations that ended by a free, and how long they lived (ns). The median is that of a histogram with
@@ -81,12 +83,18 @@ struct Thread {
     uint32_t thread = 0;
     Moment first, last;
     uint64_t events = 0;
+    uint8_t device = trace::kNoDevice;  // of its last event that tells one
 };
 
-// What is live at the end from one site: memory that leaked, handles never closed. Whether it is a leak is a verdict.
+// What one site left behind: memory never freed, handles never closed. Whether that is a leak is a verdict.
+//
+// A process that ends regularly takes its contexts down first (the runtime releases the primary one at exit): at the last
+// event hardly anything is live, although nothing was freed. So what ended only because its context did, with no memory
+// made after that, is left behind just as what is live; unless its own free came later and was too late.
 struct Leak {
-    SiteId site = 0;  // index in Accounts::sites
-    Amount live;
+    SiteId site = 0;            // index in Accounts::sites
+    Amount live;                // live at the end, or until its context ended at exit
+    Amount ended_with_context;  // of these: the latter
     Amount owner_destroyed;  // of these: graph memory whose graph is gone, pool memory whose pool was destroyed
     Amount unmapped;         // of these: VMM handles without any mapping (bytes of the handle)
     Amount in_flight;        // counted apart: not in `live`
@@ -105,8 +113,8 @@ struct Failure {
     Moment moment;
     SiteId site = 0;
     uint32_t thread = 0;
-    uint8_t device = trace::kNoDevice;
-    uint16_t result = 0;      // CUresult; cudaError_t if runtime_only
+    uint8_t device = trace::kNoDevice;  // runtime_only: that of the thread's last call, as far as known
+    uint16_t result = 0;        // CUresult; cudaError_t if runtime_only
     bool runtime_only = false;  // never reached the driver
     uint64_t bytes = 0;       // asked for; 0 = not known
     // The state at that instant.
@@ -121,6 +129,7 @@ struct HandleCount {
     Kind kind = Kind::Stream;
     uint8_t device = trace::kNoDevice;
     uint64_t made = 0, live = 0, most = 0;
+    uint64_t left = 0;            // never closed by the program: see Leak::live
     uint64_t borrowed_bytes = 0;  // live ones' bytes that are somebody else's memory, as far as known
 };
 
@@ -163,9 +172,9 @@ struct TextNote {
 };
 
 struct DeviceInstant {
-    instant::Decomposition now;      // at the end of the trace (or of what was read so far)
+    instant::Decomposition now;      // at the end: of the trace, of what was read so far, or before contexts ended at exit
     instant::Decomposition at_peak;  // of Quantity::Device
-    instant::AddressMap addresses;   // holes, at the end
+    instant::AddressMap addresses;   // holes, at that same instant
     uint64_t footprint_peak = 0;     // most bytes of 2 MiB pages ever touched by plain device memory
 };
 
@@ -175,7 +184,9 @@ struct Accounts {
     std::map<trace::EventKind, uint64_t> events_by_kind;
     std::vector<Total> totals;        // sorted by device, then quantity; kNoDevice last
     std::vector<Site> sites;          // index = SiteId, unsorted
-    std::vector<Leak> leaks;          // everything live at the end, by site; most bytes first, then most pieces
+    std::vector<Leak> leaks;          // everything left behind, by site; most bytes first, then most pieces
+    std::optional<Moment> exit;       // when contexts ended at exit, if they did
+    uint64_t late_frees = 0;          // of things that had ended with their context just before
     std::vector<HandleCount> handles;
     std::vector<Failure> failures;    // the first kFirstFailures and the last kLastFailures, in order
     uint64_t failures_total = 0;      // of all, also those not listed

@@ -18,13 +18,16 @@ void Failures::on_failed(const trace::Event& event, SiteId site) {
     failure.site = site;
     failure.thread = event.thread;
     failure.device = event.device;
+    if (const Thread* thread = threads_.find(event.thread); thread != nullptr && event.device == trace::kNoDevice) {
+        failure.device = thread->device;
+    }
     failure.result = event.result;
     failure.runtime_only = event.kind == trace::EventKind::RuntimeFailed;
     failure.bytes = event.size;
-    failure.live_device = peak_.live(event.device, Quantity::Device).bytes;
-    failure.live_managed = peak_.live(event.device, Quantity::Managed).bytes;
+    failure.live_device = peak_.live(failure.device, Quantity::Device).bytes;
+    failure.live_managed = peak_.live(failure.device, Quantity::Managed).bytes;
     failure.live_host = peak_.live(trace::kNoDevice, Quantity::HostPinned).bytes;
-    if (const MemorySample* sample = samples_.last(event.device)) {
+    if (const MemorySample* sample = samples_.last(failure.device)) {
         failure.free_bytes = sample->free_bytes;
         failure.total_bytes = sample->total_bytes;
         failure.sample = sample->moment;

@@ -10,6 +10,7 @@
 #include "analyzer/accounts/call_sites.h"
 #include "analyzer/accounts/device_samples.h"
 #include "analyzer/accounts/peak.h"
+#include "analyzer/accounts/threads.h"
 #include "analyzer/replay/observer.h"
 
 namespace vramtrace::accounts {
@@ -19,8 +20,8 @@ namespace vramtrace::accounts {
 // inside the runtime: by the same runtime call and size).
 class Failures : public replay::Observer {
 public:
-    Failures(CallSites& sites, const Peak& peak, const DeviceSamples& samples)
-        : sites_(sites), peak_(peak), samples_(samples) {}
+    Failures(CallSites& sites, const Peak& peak, const DeviceSamples& samples, const Threads& threads)
+        : sites_(sites), peak_(peak), samples_(samples), threads_(threads) {}
 
     void on_event(const trace::Event& event) override;
     void on_failed(const trace::Event& event, SiteId site) override;
@@ -47,6 +48,7 @@ private:
     CallSites& sites_;
     const Peak& peak_;
     const DeviceSamples& samples_;
+    const Threads& threads_;
     std::vector<Failure> first_;
     std::deque<Failure> last_;
     uint64_t total_ = 0;

@@ -38,7 +38,8 @@ void note(Leak& leak, const Allocation& allocation, const Threads& threads) {
 
 }  // namespace
 
-std::vector<Leak> live_by_site(const replay::LiveSet& live, const Threads& threads, const std::vector<Site>& sites) {
+std::vector<Leak> left_by_site(const replay::LiveSet& live, const AtExit& at_exit, const Threads& threads,
+                               const std::vector<Site>& sites) {
     constexpr uint32_t kNone = UINT32_MAX;
     std::vector<uint32_t> places(sites.size(), kNone);
     std::vector<Leak> leaks;
@@ -51,6 +52,11 @@ std::vector<Leak> live_by_site(const replay::LiveSet& live, const Threads& threa
         return leaks[places[site]];
     };
     live.for_each([&](const Allocation& allocation) { note(of(allocation.site), allocation, threads); });
+    for (const auto& [id, allocation] : at_exit.left()) {
+        Leak& leak = of(allocation.site);
+        note(leak, allocation, threads);
+        leak.ended_with_context.add(allocation.counted_bytes());
+    }
     for (SiteId site = 0; site < sites.size(); ++site) {
         if (sites[site].in_flight.count > 0) of(site).in_flight = sites[site].in_flight;
     }

@@ -19,6 +19,7 @@ void Threads::touch(const trace::Event& event) {
     }
     last_->last = now;
     ++last_->events;
+    if (event.device != trace::kNoDevice) last_->device = event.device;
 }
 
 void Threads::forget_silent() {

@@ -196,9 +196,8 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
 }  // namespace
 
 void add_run(CLI::App& program, Chosen& chosen) {
-    CLI::App* command = program.add_subcommand("run", "Run a command and record its GPU memory");
+    CLI::App* command = program.add_subcommand("run", "Run a command and record its GPU memory:\n  vramtrace run [OPTIONS] [--] COMMAND [ARGUMENTS]");
     auto options = std::make_shared<RunOptions>();
-    command->usage("Usage: vramtrace run [OPTIONS] [--] COMMAND [ARGUMENTS]");
     command->footer(kRunHelp);
     command->add_option("-o,--output", options->directory,
                         "Trace directory; %h host, %p pid, %t seconds since 1970, %n rank (default vramtrace-COMMAND-PID)")

@@ -84,7 +84,7 @@ void ask_cuda() {
         say("why", dlerror());
     } else {
         say("driver", path_of(driver));
-        if (dlsym(driver, "vramtrace_sim_live_count") != nullptr) say("simulated", "1");
+        if (dlsym(driver, "vramtrace_sim_live") != nullptr) say("simulated", "1");
         int version = 0;
         const auto get_version = symbol<int (*)(int*)>(driver, "cuDriverGetVersion");
         if (get_version != nullptr && get_version(&version) == 0) say("version", std::to_string(version));

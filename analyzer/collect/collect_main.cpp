@@ -11,6 +11,7 @@
 #include <exception>
 
 #include "analyzer/collect/collector.h"
+#include "trace/container/mapping_guard.h"
 
 // vramtrace-collect --directory DIR: started by the shim from inside jobs (possibly by several at once) or by `vramtrace run`.
 // Exit status: 0 done, or another collector is at work there; 2 usage; 3 the directory is of no use.
@@ -46,10 +47,20 @@ void let_go_of_descriptors() {
     for (int fd = 3; fd < 4096; ++fd) close(fd);
 }
 
+// A number, with K, M, G or T behind it powers of 1024 of it, as in the shim's settings.
 bool read_number(const char* text, uint64_t& value) {
     char* end = nullptr;
-    value = std::strtoull(text, &end, 10);
-    return end != text && *end == '\0' && *text != '-';
+    if (text == nullptr || *text < '0' || *text > '9') return false;
+    const uint64_t number = std::strtoull(text, &end, 10);
+    unsigned shift = 0;
+    if (*end != '\0') {
+        const char* unit = std::strchr("KMGT", *end);
+        if (unit == nullptr || end[1] != '\0') return false;
+        shift = 10 * static_cast<unsigned>(unit - "KMGT" + 1);
+    }
+    if (number > (~0ULL >> shift)) return false;
+    value = number << shift;
+    return true;
 }
 
 int usage() {
@@ -57,8 +68,12 @@ int usage() {
         "usage: vramtrace-collect --directory DIR [--for PID] [--disk-limit BYTES] [--disk-floor BYTES]\n"
         "Drains the rings that jobs under libvramtrace.so write in DIR into their traces, until no job is left.\n"
         "  --for PID           stay as long as this process lives, though it has no ring yet\n"
-        "  --disk-limit BYTES  stop writing when the files in DIR take so much (default 4 GiB, 0 = no limit)\n"
-        "  --disk-floor BYTES  stop writing when less is free on the file system (default 64 MiB, 0 = none)\n",
+        "  --disk-limit BYTES  stop writing when the files in DIR take so much (0 = no limit; default "
+        "VRAMTRACE_DISK_LIMIT,\n"
+        "                      else 4G)\n"
+        "  --disk-floor BYTES  stop writing when less is free on the file system, at most 1 % of it (0 = none; "
+        "default\n"
+        "                      VRAMTRACE_DISK_FLOOR, else 256M)\n",
         stderr);
     return 2;
 }
@@ -67,6 +82,8 @@ int usage() {
 
 int main(int argc, char** argv) {
     vramtrace::collect::CollectorOptions options;
+    read_number(std::getenv("VRAMTRACE_DISK_LIMIT"), options.disk_limit_bytes);
+    read_number(std::getenv("VRAMTRACE_DISK_FLOOR"), options.disk_floor_bytes);
     for (int i = 1; i < argc; i += 2) {
         const char* value = i + 1 < argc ? argv[i + 1] : nullptr;
         if (value == nullptr) return usage();
@@ -97,6 +114,7 @@ int main(int argc, char** argv) {
 
     let_go_of_descriptors();
     handle_signals();
+    vramtrace::trace::survive_cut_mappings();
     umask(077);
     if (chdir("/") != 0) return 3;  // hold nobody's file system
     try {

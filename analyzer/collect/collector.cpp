@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/inotify.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +29,8 @@ constexpr uint64_t kMillisecond = 1'000'000;
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr uint64_t kRingPatience = 2 * kSecond;  // for a ring that is being made
 constexpr int kBusyWait = 5, kLongestWait = 50;  // ms
+
+constexpr char kDamaged[] = "its ring is damaged; what could be read is in the container, the ring stays.";
 
 uint64_t monotonic() {
     timespec now{};
@@ -150,7 +153,7 @@ void Collector::consider(const std::string& stem, uint64_t now) {
     }
     not_ready_.erase(stem);
     if (error != OpenError::None) {
-        complain(stem, std::string("its ring ") + open_error_text(error) + " and is left alone.");
+        complain(stem, std::string("left alone, its ring ") + open_error_text(error) + ".");
         ignored_.insert(stem);
         return;
     }
@@ -201,7 +204,7 @@ bool Collector::round(uint64_t now) {
                                          : ": is written again."));
             if (job.blocked) job.drain->note("For a time the collector could not write (" + why + ").");
         }
-        if (job.drain->damaged()) complain(stem, "its ring is damaged; what could be read is in the container.");
+        if (job.drain->damaged()) complain(stem, kDamaged);
     }
     std::erase_if(jobs_, [this](const auto& entry) {
         if (entry.second.finished) ignored_.insert(entry.first);
@@ -214,6 +217,7 @@ void Collector::finish_job(Job& job, uint64_t now) {
     using End = SourceStatus::End;
     if (may_write_ && job.drain->finish(now, job.replaced ? End::Exec : End::Vanished)) {
         job.finished = true;
+        if (job.drain->damaged()) complain(job.drain->stem(), kDamaged);
         return;
     }
     job.retry = now + kSecond;
@@ -243,11 +247,14 @@ void Collector::remove_leftovers(const std::string& stem) {
 void Collector::check_space(uint64_t now) {
     if (space_time_ != 0 && now - space_time_ < kSecond) return;
     space_time_ = now;
-    const uint64_t free = free_bytes(options_.directory.c_str());
+    struct statvfs disk = {};
+    const bool known = statvfs(options_.directory.c_str(), &disk) == 0 && disk.f_blocks > 0;
+    const uint64_t free = uint64_t{disk.f_bavail} * disk.f_frsize;
+    const uint64_t floor = std::min<uint64_t>(options_.disk_floor_bytes, uint64_t{disk.f_blocks} * disk.f_frsize / 100);
     std::string why;
     if (options_.disk_limit_bytes > 0 && directory_bytes(options_.directory.c_str()) >= options_.disk_limit_bytes) {
         why = "the directory has reached its limit of " + std::to_string(options_.disk_limit_bytes >> 20) + " MiB";
-    } else if (options_.disk_floor_bytes > 0 && free > 0 && free < options_.disk_floor_bytes) {
+    } else if (known && free < floor) {
         why = "only " + std::to_string(free >> 20) + " MiB are free on its file system";
     }
     no_space_ = why;

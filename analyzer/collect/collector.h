@@ -24,12 +24,12 @@
 namespace vramtrace::collect {
 
 struct CollectorOptions {
-    std::string directory;                    // absolute
-    pid_t stay_for = 0;                       // a process (of the caller) for which it stays though no ring is there
-    uint64_t idle_exit = 2'000'000'000;       // ns without any job
-    uint64_t disk_limit_bytes = 4ULL << 30;   // of everything in the directory; 0 = none
-    uint64_t disk_floor_bytes = 64ULL << 20;  // that must stay free for others; 0 = none
-    uint64_t lock_patience = 500'000'000;     // ns to wait for a collector that is just leaving
+    std::string directory;                     // absolute
+    pid_t stay_for = 0;                        // a process (of the caller) for which it stays though no ring is there
+    uint64_t idle_exit = 2'000'000'000;        // ns without any job
+    uint64_t disk_limit_bytes = 4ULL << 30;    // of everything in the directory; 0 = none
+    uint64_t disk_floor_bytes = 256ULL << 20;  // that must stay free for others, at most 1 % of the disk; 0 = none
+    uint64_t lock_patience = 500'000'000;      // ns to wait for a collector that is just leaving
 };
 
 class Collector {

@@ -120,9 +120,9 @@ void ProcessTrace::choose_role() {
     }
     await_collector();
     ring_void_ += ring_->void_tickets();
-    ring_missing_ += ring_->missing_tickets();
     ring_ = std::make_unique<RingReader>(*ring_files_, ReaderRole::PostMortem);
     ring_->open();
+    held_end_ = 0;
 }
 
 // The process is dead: a collector that is still there will complete the container and remove the ring, which we have
@@ -153,33 +153,53 @@ bool ProcessTrace::read_ring(std::vector<Event>& batch) {
         phase_ = Phase::Container;  // what a collector has written in the meantime comes first
         return false;
     }
-    ring_->seek(next_ticket_);
-    if (ring_->position() > next_ticket_) {
-        // The tail is ahead of us: the container had those tickets before it moved.
-        if (stuck_at_ != next_ticket_) {
-            stuck_at_ = next_ticket_;
-            phase_ = Phase::Container;
-            return false;
-        }
-        missing_ += ring_->position() - next_ticket_;
-        next_ticket_ = ring_->position();
+    if (held_end_ <= next_ticket_) {
+        ring_->seek(next_ticket_);
+        held_.resize(kRingBatch);
+        const auto result = ring_->next_batch(held_, 0, false);
+        held_.resize(result.events);
+        held_end_ = ring_->position();
+        held_result_ = result.end;
+        held_at_ = 0;
+        if (!held_.empty()) lay_definitions();
     }
-    batch.resize(kRingBatch);
-    const auto result = ring_->next_batch(batch, 0, false);
-    batch.resize(result.events);
-    if (ring_->position() > next_ticket_) ring_read_ = true;
-    next_ticket_ = std::max(next_ticket_, ring_->position());
-    if (!batch.empty()) {
-        lay_definitions();
+    if (give_held(batch)) {
         if (running_ && batch.back().time > cut_off_) finish();
         return true;
     }
-    switch (result.end) {
+    if (phase_ == Phase::Ring && held_end_ <= next_ticket_) after_ring_batch();
+    return false;
+}
+
+// Gives held events up to the first gap. A gap is tickets without events, or slots that the collector gave back while we
+// were on our way to them; then the container has them: it is asked before the gap is believed.
+bool ProcessTrace::give_held(std::vector<Event>& batch) {
+    while (held_at_ < held_.size() && held_[held_at_].sequence < next_ticket_) ++held_at_;
+    const uint64_t next = held_at_ < held_.size() ? held_[held_at_].sequence : held_end_;
+    if (next > next_ticket_) {
+        if (asked_for_ != next_ticket_) {
+            asked_for_ = next_ticket_;
+            phase_ = Phase::Container;
+            return false;
+        }
+        ring_gaps_ += next - next_ticket_;
+        next_ticket_ = next;
+    }
+    for (; held_at_ < held_.size() && held_[held_at_].sequence == next_ticket_; ++next_ticket_) {
+        batch.push_back(held_[held_at_++]);
+    }
+    ring_read_ = ring_read_ || !batch.empty();
+    return !batch.empty();
+}
+
+// All of the last batch is given: what did the ring say then?
+void ProcessTrace::after_ring_batch() {
+    switch (held_result_) {
         case BatchEnd::Full:
-            break;  // a stretch without events
+            break;
         case BatchEnd::Recycled:
-            if (stuck_at_ == next_ticket_) skip_to_tail();
-            stuck_at_ = next_ticket_;
+            if (recycled_at_ == next_ticket_) skip_recycled();
+            recycled_at_ = next_ticket_;
             phase_ = Phase::Container;
             break;
         case BatchEnd::Damaged:
@@ -188,30 +208,28 @@ bool ProcessTrace::read_ring(std::vector<Event>& batch) {
             finish();
             break;
         case BatchEnd::Idle:
-            if (running_ && !process_alive()) {
+            if (running_ && !process_alive())
                 role_chosen_ = false;
-                break;
-            }
-            finish();
+            else
+                finish();
             break;
         case BatchEnd::Finished:
             finish();
             break;
     }
-    return false;
 }
 
-// Slots were reused and the container has not got them: its blocks there are damaged or it was taken away.
-void ProcessTrace::skip_to_tail() {
-    ring_void_ += ring_->void_tickets();
-    ring_missing_ += ring_->missing_tickets();
-    ring_ = std::make_unique<RingReader>(*ring_files_, running_ ? ReaderRole::Live : ReaderRole::PostMortem);
-    ring_->open();
-    ring_->seek(next_ticket_);
-    if (ring_->position() > next_ticket_) {
-        missing_ += ring_->position() - next_ticket_;
-        next_ticket_ = ring_->position();
+// Slots were given back and the container has not got them: its blocks there are damaged, or it was taken away.
+void ProcessTrace::skip_recycled() {
+    uint64_t to = next_ticket_ + 1;
+    const uint32_t segments = ring_->header()->segments.load(std::memory_order_acquire);
+    for (uint32_t i = 0; i < segments; ++i) {
+        const auto view = ring_files_->segment(i);
+        if (view.header == nullptr || view.header->first_ticket > next_ticket_) continue;
+        to = std::max(to, view.header->first_ticket + view.header->tail.load(std::memory_order_acquire));
     }
+    missing_ += to - next_ticket_;
+    next_ticket_ = to;
 }
 
 void ProcessTrace::lay_definitions() {
@@ -243,8 +261,9 @@ void ProcessTrace::finish() {
     }
     status_.missing_tickets += missing_;
     if (ring_) {
-        status_.missing_tickets += ring_missing_ + ring_->missing_tickets();
-        read_losses(*ring_->header(), ring_void_ + ring_->void_tickets(), status_.losses);
+        const uint64_t voids = ring_void_ + ring_->void_tickets();
+        if (ring_gaps_ > voids) status_.missing_tickets += ring_gaps_ - voids;
+        read_losses(*ring_->header(), voids, status_.losses);
         if (!running_ && !(container_ && container_->ended())) {
             status_.in_flight.resize(kInFlightSlots);
             status_.in_flight.resize(read_in_flight(*ring_->header(), status_.in_flight));

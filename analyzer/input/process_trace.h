@@ -60,7 +60,9 @@ private:
     bool process_alive();
     void await_collector();
     void lay_definitions();
-    void skip_to_tail();
+    bool give_held(std::vector<trace::Event>& batch);
+    void after_ring_batch();
+    void skip_recycled();
     void finish();
     void finish_end();
     void warn(const std::string& sentence);
@@ -81,11 +83,17 @@ private:
     bool role_chosen_ = false;
     bool running_ = false;
     bool ring_read_ = false;
-    uint64_t next_ticket_ = 0;   // tickets before it were given or counted
-    uint64_t stuck_at_ = ~0ULL;  // ticket whose slot was reused and that the container did not have
-    uint64_t cut_off_ = ~0ULL;   // CLOCK_MONOTONIC: events after it belong to the next report
+    uint64_t next_ticket_ = 0;        // tickets before it were given or counted
+    std::vector<trace::Event> held_;  // the ring's last batch, given up to held_at_
+    size_t held_at_ = 0;
+    uint64_t held_end_ = 0;  // the ring was read up to this ticket
+    trace::BatchEnd held_result_ = trace::BatchEnd::Idle;
+    uint64_t asked_for_ = ~0ULL;    // start of the gap for which the container was last asked
+    uint64_t recycled_at_ = ~0ULL;  // ticket whose slot was given back, for which the container was last asked
+    uint64_t cut_off_ = ~0ULL;      // CLOCK_MONOTONIC: events after it belong to the next report
     uint64_t missing_ = 0;
-    uint64_t ring_void_ = 0, ring_missing_ = 0;  // of readers already replaced
+    uint64_t ring_gaps_ = 0;  // tickets that neither ring nor container had …
+    uint64_t ring_void_ = 0;  // … and those that never had an event, met by readers already replaced
     trace::SourceStatus status_;
 };
 

@@ -33,6 +33,8 @@ std::optional<RunRecord> read_run_record(const std::string& directory, std::stri
     RunRecord record;
     record.pid = number<uint32_t>(document, "pid").value_or(0);
     record.start_time = number<uint64_t>(document, "start_time").value_or(0);
+    const auto boot = document.find("boot_id");
+    if (boot != document.end() && boot->is_string()) record.boot_id = boot->get<std::string>();
     record.exit_code = number<int>(document, "exit_code");
     record.signal = number<int>(document, "signal");
     record.end_time = number<uint64_t>(document, "end_monotonic").value_or(0);

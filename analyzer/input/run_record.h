@@ -13,12 +13,14 @@ namespace vramtrace::input {
 struct RunRecord {
     uint32_t pid = 0;
     uint64_t start_time = 0;
+    std::string boot_id;  // "" = not said
     std::optional<int> exit_code;
     std::optional<int> signal;
     uint64_t end_time = 0;  // "end_monotonic", ns; 0 if not there
 
     bool is_of(const trace::ProcessIdentity& process) const {
-        return process.pid == pid && process.start_time == start_time;
+        return process.pid == pid && process.start_time == start_time &&
+               (boot_id.empty() || boot_id == process.boot_id);
     }
 };
 

@@ -32,7 +32,7 @@ void Contexts::create(const trace::Event& event) {
     const auto primary = primary_handles_.find(event.device);
     if (primary != primary_handles_.end() && primary->second == event.object) {
         known_[event.context].created = false;
-        return;
+        return;  // as after a reset: another index of the same handle
     }
     Allocation made = core_.made_by(event, Kind::Context);
     made.object = event.object;
@@ -66,6 +66,10 @@ void Contexts::reference_primary(const trace::Event& event, uint64_t handle) {
     if (Allocation* primary = core_.live().find(Space::Primary, event.device)) {
         ++primary->references;
         return;
+    }
+    // The primary context's index is told before it is known to be the primary one: it is not one of the program's own.
+    if (Allocation* own = core_.live().find(Space::Context, handle); own != nullptr && handle != 0) {
+        core_.end(own, Ending::OwnerEnded, event);
     }
     Allocation made = core_.made_by(event, Kind::PrimaryContext);
     made.object = handle;
@@ -110,6 +114,7 @@ void Contexts::end_primary(uint8_t device, const trace::Event& event) {
 
 template <typename Belongs>
 void Contexts::end_all(Belongs&& belongs, const trace::Event& event) {
+    for (Observer* observer : core_.observers()) observer->on_context_end(event);
     core_.live().for_each([&](Allocation& allocation) {
         if (ends_with_context(allocation.kind) && belongs(allocation)) core_.end(&allocation, Ending::ContextEnded, event);
     });

@@ -92,13 +92,13 @@ void Core::refuse(const trace::Event& free_failed, bool context_gone) {
     if (context_gone) {
         // The driver is right to refuse, but nothing is held any more: the release stands under another name.
         ++oddities_.context_lost;
+        if (!record->matched) forget_unmatched(*record);
         settle(*record, &Observer::on_context_lost);
         return;
     }
     if (!record->matched) {
         // A wrong free, refused: the program's affair, and no sign of a missing event.
-        --oddities_.unmatched_releases;
-        if (--oddities_.unmatched_by_kind[record->kind] == 0) oddities_.unmatched_by_kind.erase(record->kind);
+        forget_unmatched(*record);
         ++oddities_.refused_unknown;
     } else {
         ++oddities_.refused_releases;
@@ -116,6 +116,11 @@ void Core::refuse(const trace::Event& free_failed, bool context_gone) {
     }
     for (size_t i = record->take_back.size(); i-- > 0;) record->take_back[i]();
     log_.close(*record);
+}
+
+void Core::forget_unmatched(const ReleaseRecord& record) {
+    --oddities_.unmatched_releases;
+    if (--oddities_.unmatched_by_kind[record.kind] == 0) oddities_.unmatched_by_kind.erase(record.kind);
 }
 
 void Core::in_flight(uint64_t ticket) {

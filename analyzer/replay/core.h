@@ -65,6 +65,7 @@ public:
 
 private:
     using Verdict = void (Observer::*)(const Allocation&, const Release&);
+    void forget_unmatched(const ReleaseRecord& record);
     void settle(ReleaseRecord& record, Verdict tell);
 
     LiveSet live_;

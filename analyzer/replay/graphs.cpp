@@ -25,6 +25,10 @@ void Graphs::add_free(const trace::Event& event) {
     node->what = Node::What::Free;
     node->node = event.aux;
     node->address = event.address;
+    core_.on_refusal([this, refused = node, graph = event.object] {
+        if (const auto place = graphs_.find(graph); place != graphs_.end()) std::erase(place->second, refused);
+        for (auto& [stream, capture] : captures_) std::erase(capture.nodes, refused);
+    });
     add(event, std::move(node));
 }
 
@@ -60,7 +64,12 @@ void Graphs::make_handle(uint64_t graph, const trace::Event& event) {
 
 void Graphs::destroy_node(const trace::Event& event) {
     for (auto& [graph, nodes] : graphs_) {
-        std::erase_if(nodes, [&](const auto& node) { return node->node == event.aux; });
+        for (size_t i = 0; i < nodes.size(); ++i) {
+            if (nodes[i]->node != event.aux) continue;
+            core_.on_refusal([this, in = graph, node = nodes[i]] { graphs_[in].push_back(node); });
+            nodes.erase(nodes.begin() + static_cast<std::ptrdiff_t>(i));
+            return;
+        }
     }
 }
 

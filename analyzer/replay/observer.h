@@ -34,6 +34,8 @@ public:
     virtual void on_context_lost(const Allocation&, const Release& /*was*/) {}
     // The process died before the real release returned: whether it happened is not known.
     virtual void on_in_flight(const Allocation&, const Release& /*was*/) {}
+    // A context is about to end with all it holds: nothing of that has been told yet.
+    virtual void on_context_end(const trace::Event&) {}
     // CallFailed, RuntimeFailed: nothing was allocated. `site` is that of the attempt, with the kind attempted.
     virtual void on_failed(const trace::Event&, SiteId /*site*/) {}
     virtual void on_pool_sample(const PoolSample&) {}

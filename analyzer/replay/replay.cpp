@@ -29,17 +29,24 @@ void Replay::change(const trace::Event& event) {
         // device_memory, host_memory: an address is all there is to know.
         case EventKind::DeviceAlloc: return addressed(event, Kind::DeviceMemory);
         case EventKind::ManagedAlloc: return addressed(event, Kind::ManagedMemory);
+        // Whatever one call ends by its name.
         case EventKind::DeviceFree:
         case EventKind::PoolFree:
-            // Freeing nothing is allowed and common.
-            if (event.address != 0) core_.release(Space::Memory, event.address, event);
-            return;
-        case EventKind::HostAlloc: return addressed(event, Kind::HostMemory);
         case EventKind::HostFree:
-            if (event.address != 0) core_.release(Space::Host, event.address, event);
+        case EventKind::HostUnregister:
+        case EventKind::ArrayDestroy:
+        case EventKind::MipmapDestroy:
+        case EventKind::ExternalDestroy:
+        case EventKind::ModuleUnload:
+        case EventKind::LibraryUnload:
+        case EventKind::StreamDestroy:
+        case EventKind::EventDestroy:
+            // Freeing nothing is allowed and common.
+            if (const auto name = released_name(event)) core_.release(name->first, name->second, event);
             return;
+
+        case EventKind::HostAlloc: return addressed(event, Kind::HostMemory);
         case EventKind::HostRegister: return addressed(event, Kind::RegisteredMemory);
-        case EventKind::HostUnregister: core_.release(Space::Registered, event.address, event); return;
 
         case EventKind::PoolCreate: return pools_.create(event);
         case EventKind::PoolDestroy: return pools_.destroy(event);
@@ -62,14 +69,11 @@ void Replay::change(const trace::Event& event) {
         case EventKind::MulticastUnbind: return virtual_memory_.bind(event, false);
 
         case EventKind::ArrayCreate: return named(event, Kind::Array);
-        case EventKind::ArrayDestroy: core_.release(Space::Array, event.object, event); return;
         case EventKind::MipmapCreate: return named(event, Kind::Mipmap);
-        case EventKind::MipmapDestroy: core_.release(Space::Mipmap, event.object, event); return;
 
         case EventKind::IpcOpen: return sharing_.open_ipc(event);
         case EventKind::IpcClose: return sharing_.close_ipc(event);
         case EventKind::ExternalImport: return sharing_.import_external(event);
-        case EventKind::ExternalDestroy: core_.release(Space::External, event.object, event); return;
         case EventKind::ExternalBuffer: return sharing_.map_buffer(event);
         case EventKind::ExternalMipmap: return sharing_.map_mipmap(event);
         case EventKind::GraphicsMap: return sharing_.map_graphics(event);
@@ -102,13 +106,9 @@ void Replay::change(const trace::Event& event) {
         case EventKind::GreenDestroy: return contexts_.destroy_green(event);
 
         case EventKind::ModuleLoad: return named(event, Kind::Module);
-        case EventKind::ModuleUnload: core_.release(Space::Module, event.object, event); return;
         case EventKind::LibraryLoad: return named(event, Kind::Library);
-        case EventKind::LibraryUnload: core_.release(Space::Library, event.object, event); return;
         case EventKind::StreamCreate: return named(event, Kind::Stream);
-        case EventKind::StreamDestroy: core_.release(Space::Stream, event.object, event); return;
         case EventKind::EventCreate: return named(event, Kind::Event);
-        case EventKind::EventDestroy: core_.release(Space::Event, event.object, event); return;
 
         case EventKind::CallFailed:
         case EventKind::RuntimeFailed: return failed(event);
@@ -195,6 +195,7 @@ bool is_release(EventKind kind) {
         case EventKind::ExternalDestroy:
         case EventKind::GraphicsUnmap:
         case EventKind::GraphicsUnregister:
+        case EventKind::GraphFree:  // a captured cuMemFreeAsync
         case EventKind::GraphExecDestroy:
         case EventKind::GraphDestroy:
         case EventKind::GraphNodeDestroy:
@@ -208,6 +209,30 @@ bool is_release(EventKind kind) {
         case EventKind::StreamDestroy:
         case EventKind::EventDestroy: return true;
         default: return false;
+    }
+}
+
+std::optional<std::pair<Space, uint64_t>> released_name(const trace::Event& event) {
+    const auto at = [&event](Space space) -> std::optional<std::pair<Space, uint64_t>> {
+        if (event.address == 0) return std::nullopt;
+        return std::pair(space, event.address);
+    };
+    switch (event.kind) {
+        case EventKind::DeviceFree:
+        case EventKind::PoolFree:
+        case EventKind::IpcClose: return at(Space::Memory);
+        case EventKind::HostFree: return at(Space::Host);
+        case EventKind::HostUnregister: return at(Space::Registered);
+        case EventKind::AddressFree: return at(Space::Range);
+        case EventKind::ArrayDestroy: return std::pair(Space::Array, event.object);
+        case EventKind::MipmapDestroy: return std::pair(Space::Mipmap, event.object);
+        case EventKind::ExternalDestroy: return std::pair(Space::External, event.object);
+        case EventKind::GraphicsUnregister: return std::pair(Space::Graphics, event.object);
+        case EventKind::ModuleUnload: return std::pair(Space::Module, event.object);
+        case EventKind::LibraryUnload: return std::pair(Space::Library, event.object);
+        case EventKind::StreamDestroy: return std::pair(Space::Stream, event.object);
+        case EventKind::EventDestroy: return std::pair(Space::Event, event.object);
+        default: return std::nullopt;
     }
 }
 

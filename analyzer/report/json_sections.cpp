@@ -55,6 +55,7 @@ void write_row(JsonWriter& json, const ProcessAnalysis& process, const Row& row,
         json.member("smallest_bytes", row.smallest);
         write_amount(json, "owner_destroyed", row.owner_destroyed);
         write_amount(json, "unmapped", row.unmapped);
+        write_amount(json, "ended_with_context", row.ended_with_context);
         write_amount(json, "in_flight", row.in_flight);
         json.member("last_sign_of_its_threads_ns", process.since_start(row.last_sign.time));
         if (row.example) json.member("example_address", print::hex(row.example->address));

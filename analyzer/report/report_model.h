@@ -34,7 +34,7 @@ struct Row {
     const NamedStack* stack = nullptr;  // if one call site is all there is, or all sites share it
     uint64_t sites = 0;
     accounts::Amount amount;  // what the table is about: left, live at the peak, allocated
-    accounts::Amount live, allocated, at_peak, in_flight, owner_destroyed, unmapped;
+    accounts::Amount live, allocated, at_peak, in_flight, owner_destroyed, unmapped, ended_with_context;
     uint64_t own_peak_bytes = 0;  // of the greatest of its sites
     uint64_t largest = 0, smallest = 0;
     accounts::Moment first, last;  // births of what is left; else first and last allocation

@@ -1,111 +1,99 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/capture/native_stack.h"
 
-#include "shim/capture/cfi_expression.h"
+#include "shim/capture/full_walk.h"
+#include "shim/capture/walk_state.h"
 
 namespace vramtrace::shim {
 namespace {
 
-// The kernel's struct ucontext on x86-64, which rsp points to when a handler returns.
-constexpr uintptr_t kContextRegisters = 40;
-constexpr uint8_t kContextOrder[kRegisters] = {kR8,  kR9,  kR10, kR11, kR12, kR13, kR14, kR15,   kRdi,
-                                               kRsi, kRbp, kRbx, kRdx, kRax, kRcx, kRsp, kReturn};
+// In the kernel's struct ucontext, which rsp points to when a handler returns.
 constexpr uintptr_t kContextRbp = 120, kContextRsp = 160, kContextPc = 168;
 
-// Own frames are stepped over but not kept, so the number of steps needs a bound of its own.
-constexpr unsigned kMoreStepsThanFrames = 256;
-// Changes of the stack in one walk: handler on its own stack, fibers calling the scheduler's stack, …
-constexpr unsigned kMostStacks = 8;
-
-enum class Step { Next, Last, Lost, NeedsAllRegisters };
-
-class Walk {
+class TwoRegisterWalk : public WalkState {
 public:
-    Walk(CodeMap& code, trace::DefinitionTable& definitions, StackMemory& memory, NativeStack& stack)
-        : code_(code), definitions_(definitions), memory_(&memory), stack_(stack), epoch_(code.epoch()) {}
+    TwoRegisterWalk(CodeMap& code, trace::DefinitionTable& definitions, StackMemory& memory, WalkSpace& space,
+                    unsigned limit)
+        : WalkState(code, definitions, memory, space.frames, limit), space_(space) {}
 
-    // Returns false if it must be done with all registers.
-    bool with_two_registers(const StartRegisters& start) {
+    enum class End { Joined, Over, NeedsAllRegisters };
+
+    template <bool kMemo>
+    End run(const StartRegisters& start) {
         uint64_t pc = start.pc, sp = start.rsp, bp = start.rbp;
-        for (unsigned step = 0; take_frame(pc, step); ++step) {
-            const Step result = step_with_two(pc, sp, bp);
-            if (result == Step::NeedsAllRegisters) return false;
-            if (finish_if_over(result)) return true;
+        for (unsigned step = 0;; ++step) {
+            if constexpr (kMemo) {
+                if (!changed_stack() && space_.memo.meets(pc, sp, bp) && follow_memo(pc, sp, bp, step))
+                    return End::Joined;
+            }
+            if (!take_frame(pc, step)) return End::Over;
+            MemoStep* record = nullptr;
+            if constexpr (kMemo) {
+                if (steps_ == UnwindMemo::kSteps) [[unlikely]] {
+                    recordable_ = false;
+                    steps_ = 0;
+                }
+                record = &space_.steps[steps_++];
+                record->pc = pc;
+                record->sp = sp;
+                record->bp = bp;
+                record->kept = kept_this_;
+            }
+            const Step result = this->step<kMemo>(pc, sp, bp, record);
+            if (result == Step::Next) [[likely]]
+                continue;
+            if (result == Step::NeedsAllRegisters) return End::NeedsAllRegisters;
+            if (result != Step::Last) flags_ |= trace::kStackIncomplete;
+            if (result == Step::Lost) recordable_ = false;
+            return End::Over;
         }
-        return true;
     }
 
-    void with_all_registers(const StartRegisters& start) {
-        RegisterSet registers;
-        registers.set(kRsp, start.rsp);
-        registers.set(kRbp, start.rbp);
-        registers.set(kRbx, start.rbx);
-        registers.set(kR12, start.r12);
-        registers.set(kR13, start.r13);
-        registers.set(kR14, start.r14);
-        registers.set(kR15, start.r15);
-        uint64_t pc = start.pc;
-        for (unsigned step = 0; take_frame(pc, step); ++step) {
-            if (finish_if_over(step_with_all(pc, registers))) return;
-        }
-    }
+    unsigned steps() const { return steps_; }
+    bool recordable() const { return recordable_ && !changed_stack() && !nowhere_ && loss_ == trace::Loss::Count; }
 
 private:
-    // Finds the row of pc and keeps its frame. False: the walk is over.
-    [[gnu::always_inline]] bool take_frame(uint64_t pc, unsigned step) {
-        const CodeMap::Found found = code_.row(pc, epoch_, definitions_, row_);
-        if (found != CodeMap::Found::Row) [[unlikely]] {
-            if (found == CodeMap::Found::NoRoom) stack_.loss = trace::Loss::DefinitionFull;
-            if (found == CodeMap::Found::Failed) stack_.loss = trace::Loss::StackFailed;
-            stack_.flags |= trace::kStackIncomplete;
-            return false;
+    // The memo's step at its cursor began as we do. True: everything from there on is as it was. Else takes over what is,
+    // and goes on from where it is not.
+    bool follow_memo(uint64_t& pc, uint64_t& sp, uint64_t& bp, unsigned& step) {
+        UnwindMemo& memo = space_.memo;
+        const size_t from = memo.cursor(), to = memo.check(*memory_);
+        if (to == UnwindMemo::kSteps) return true;
+        memo.move_cursor(to + 1);
+        const size_t count = to - from;
+        const uint32_t kept = memo.kept_from(from) - memo.kept_from(to);
+        if (count == 0) return false;
+        if (steps_ + count > UnwindMemo::kSteps || kept_ + kept > limit_) return false;
+        const trace::Frame* frames = memo.frames_from(from);
+        for (uint32_t i = 0; i < kept; ++i) frames_[kept_++] = frames[i];
+        for (size_t i = from; i < to; ++i) {
+            MemoStep& record = space_.steps[steps_++];
+            record = memo.step(i);
+            record.kept = memo.kept_from(i) - memo.kept_from(i + 1);
         }
-        if (row_.rule & Row::kGenerated) [[unlikely]]
-            code_.met_generated_code();
-        if (step == 0 || row_.own()) {
-            if (step < stack_.depth + kMoreStepsThanFrames) return true;
-            stack_.flags |= trace::kStackIncomplete;
-            return false;
-        }
-        if (stack_.count == stack_.depth) {
-            stack_.flags |= trace::kStackTruncated;
-            return false;
-        }
-        stack_.frames[stack_.count++] = row_.frame;
-        return true;
+        step += static_cast<unsigned>(count);
+        pc = memo.step(to).pc;
+        sp = memo.step(to).sp;
+        bp = memo.step(to).bp;
+        return false;
     }
 
-    bool finish_if_over(Step step) {
-        if (step == Step::Next) [[likely]]
-            return false;
-        if (step == Step::Lost) stack_.flags |= trace::kStackIncomplete;
-        return true;
-    }
-
-    // The stack goes on at `address`, outside of the run of pages read so far.
-    bool change_stack(uint64_t address) {
-        if (++stacks_ > kMostStacks || (address & 7) != 0) return false;
-        elsewhere_.forget();
-        if (!elsewhere_.begin(address)) return false;
-        memory_ = &elsewhere_;
-        return true;
-    }
-
-    // A CFA that comes from rsp can only be above it on the same stack; others may lead to another stack.
-    [[gnu::always_inline]] bool accept_cfa(uint64_t cfa, uint64_t sp, bool from_rsp) {
-        if (cfa - sp < (64UL << 20) && cfa != sp) [[likely]] {
-            if (memory_->can_load(cfa - 8)) [[likely]]
-                return true;
-        }
-        return !from_rsp && change_stack(cfa - 8);
-    }
-
-    [[gnu::always_inline]] Step step_with_two(uint64_t& pc, uint64_t& sp, uint64_t& bp) {
+    template <bool kMemo>
+    [[gnu::always_inline]] Step step(uint64_t& pc, uint64_t& sp, uint64_t& bp, MemoStep* record) {
         const RowKind kind = row_.kind();
         if (kind > RowKind::Stored) [[unlikely]] {
-            if (kind == RowKind::Signal) return leave_signal(pc, sp, bp);
-            if (kind == RowKind::LastFrame) return Step::Last;
-            return kind == RowKind::Slow ? Step::NeedsAllRegisters : Step::Lost;
+            if constexpr (kMemo) read_nothing(record);
+            switch (kind) {
+                case RowKind::Signal:
+                    return leave_signal(pc, sp, bp);
+                case RowKind::LastFrame:
+                    return Step::Last;
+                case RowKind::Slow:
+                    return Step::NeedsAllRegisters;
+                default:
+                    if (row_.generated()) recordable_ = false;
+                    return Step::NoRules;
+            }
         }
         const unsigned reg = row_.cfa_register();
         if (reg != kRsp && reg != kRbp) [[unlikely]]
@@ -120,24 +108,48 @@ private:
         }
         if (!accept_cfa(cfa, sp, reg == kRsp && kind == RowKind::Offset)) [[unlikely]]
             return Step::Lost;
+        const uint64_t return_slot = cfa - 8;
         uint64_t return_address;
-        if (!memory_->load(cfa - 8, return_address)) [[unlikely]]
+        if (!memory_->load(return_slot, return_address)) [[unlikely]]
             return Step::Lost;
+        uint64_t bp_slot = return_slot, saved_bp = return_address;
         const uint8_t save = row_.save(0);
         if (save != 0) {
             if (save == Row::kSaveUnknown) {
                 bp = 0;  // no frame can hang on it: page 0 is never readable
             } else {
-                const uint64_t slot =
-                    save < 128 ? cfa - 8ULL * save : bp + 8 * (static_cast<uint64_t>(save) - Row::kBaseZero);
-                if (!memory_->load(slot, bp)) [[unlikely]]
+                bp_slot = save < 128 ? cfa - 8ULL * save : bp + 8 * (static_cast<uint64_t>(save) - Row::kBaseZero);
+                if (!memory_->load(bp_slot, saved_bp)) [[unlikely]]
                     return Step::Lost;
+                bp = saved_bp;
             }
+        }
+        if constexpr (kMemo) {
+            record->return_slot = reinterpret_cast<const uint64_t*>(return_slot);
+            record->return_value = return_address;
+            record->bp_slot = reinterpret_cast<const uint64_t*>(bp_slot);
+            record->bp_value = saved_bp;
+            record->plain = kind == RowKind::Offset && bp_slot >= sp && bp_slot <= return_slot && !row_.generated();
         }
         sp = cfa;
         if (return_address == 0) return Step::Last;
         pc = return_address - 1;
         return Step::Next;
+    }
+
+    // The step's outcome does not hang on any word, or it ends the run of plain steps. So that all steps can be checked
+    // alike it names the words of the step before.
+    void read_nothing(MemoStep* record) {
+        if (steps_ < 2) {
+            recordable_ = false;
+            return;
+        }
+        const MemoStep& inner = record[-1];
+        record->return_slot = inner.return_slot;
+        record->return_value = inner.return_value;
+        record->bp_slot = inner.return_slot;
+        record->bp_value = inner.return_value;
+        record->plain = row_.kind() != RowKind::Signal;
     }
 
     Step leave_signal(uint64_t& pc, uint64_t& sp, uint64_t& bp) {
@@ -149,153 +161,82 @@ private:
         return follow_interrupted(pc, sp);
     }
 
-    Step follow_interrupted(uint64_t pc, uint64_t sp) {
-        if (!memory_->contains(sp) && !change_stack(sp & ~7ULL)) return Step::Lost;
-        return pc == 0 ? Step::Lost : Step::Next;
-    }
-
-    Step step_with_all(uint64_t& pc, RegisterSet& registers) {
-        const uint64_t sp = registers.value[kRsp];
-        switch (row_.kind()) {
-            case RowKind::LastFrame:
-                return Step::Last;
-            case RowKind::Unknown:
-                return Step::Lost;
-            case RowKind::Slow:
-                return step_slow(pc, registers);
-            case RowKind::Signal: {
-                RegisterSet interrupted;
-                for (unsigned i = 0; i < kRegisters; ++i) {
-                    uint64_t value;
-                    if (!memory_->load(sp + kContextRegisters + 8 * i, value)) return Step::Lost;
-                    interrupted.set(kContextOrder[i], value);
-                }
-                registers = interrupted;
-                pc = registers.value[kReturn];
-                registers.drop(kReturn);
-                return follow_interrupted(pc, registers.value[kRsp]);
-            }
-            default:
-                break;
-        }
-        const unsigned reg = row_.cfa_register();
-        if (!registers.has(reg)) return Step::Lost;
-        uint64_t cfa = registers.value[reg] + static_cast<uint64_t>(row_.offset());
-        if (row_.kind() == RowKind::Stored) {
-            if (!memory_->load(registers.value[reg] + static_cast<uint64_t>(row_.stored_at()), cfa)) return Step::Lost;
-            cfa += static_cast<uint64_t>(row_.stored_plus());
-        }
-        if (!accept_cfa(cfa, sp, reg == kRsp && row_.kind() == RowKind::Offset)) return Step::Lost;
-        uint64_t return_address;
-        if (!memory_->load(cfa - 8, return_address)) return Step::Lost;
-        RegisterSet caller;
-        for (unsigned i = 0; i < 6; ++i) {
-            const uint8_t save = row_.save(i), which = FrameRules::register_at(i);
-            if (save == Row::kSaveUnknown || (save >= 128 && !registers.has(kRbp))) continue;
-            uint64_t value = registers.value[which];
-            if (save == 0 && !registers.has(which)) continue;
-            if (save != 0) {
-                const uint64_t slot = save < 128
-                                          ? cfa - 8ULL * save
-                                          : registers.value[kRbp] + 8 * (static_cast<uint64_t>(save) - Row::kBaseZero);
-                if (!memory_->load(slot, value)) return Step::Lost;
-            }
-            caller.set(which, value);
-        }
-        caller.set(kRsp, cfa);
-        return enter_caller(pc, registers, caller, return_address);
-    }
-
-    Step enter_caller(uint64_t& pc, RegisterSet& registers, const RegisterSet& caller, uint64_t return_address) {
-        registers = caller;
-        if (return_address == 0) return Step::Last;
-        pc = return_address - 1;
-        return Step::Next;
-    }
-
-    Step step_slow(uint64_t& pc, RegisterSet& registers) {
-        FrameRules rules;
-        if (!code_.rules(pc, rules)) return Step::Lost;
-        registers.set(kReturn, pc);
-        uint64_t cfa = 0;
-        if (rules.cfa_is_expression) {
-            if (!evaluate(rules.cfa_expression, registers, *memory_, nullptr, cfa)) return Step::Lost;
-        } else {
-            if (!registers.has(rules.cfa_register)) return Step::Lost;
-            cfa = registers.value[rules.cfa_register] + static_cast<uint64_t>(rules.cfa_offset);
-        }
-        if (!accept_cfa(cfa, registers.value[kRsp], false)) return Step::Lost;
-        RegisterSet caller;
-        caller.set(kRsp, cfa);
-        for (unsigned i = 0; i < FrameRules::kTracked; ++i) {
-            const uint8_t which = FrameRules::register_at(i);
-            const RegisterRule& rule = rules.rules[i];
-            if (rule.kind == RegisterRule::Undefined) continue;
-            if (rule.kind == RegisterRule::SameValue) {
-                if (which != kRsp && which != kReturn && registers.has(which))
-                    caller.set(which, registers.value[which]);
-                continue;
-            }
-            uint64_t value;
-            if (!apply(rule, cfa, registers, value)) return Step::Lost;
-            caller.set(which, value);
-        }
-        if (!caller.has(kReturn)) return Step::Lost;
-        const uint64_t return_address = caller.value[kReturn];
-        caller.drop(kReturn);
-        if (caller.value[kRsp] != cfa && !memory_->contains(caller.value[kRsp]) && !change_stack(caller.value[kRsp])) {
-            return Step::Lost;
-        }
-        return enter_caller(pc, registers, caller, return_address);
-    }
-
-    bool apply(const RegisterRule& rule, uint64_t cfa, const RegisterSet& registers, uint64_t& value) {
-        const Expression expression{rule.expression, rule.bytes};
-        switch (rule.kind) {
-            case RegisterRule::AtCfa:
-                return memory_->load(cfa + static_cast<uint64_t>(rule.offset), value);
-            case RegisterRule::CfaPlus:
-                value = cfa + static_cast<uint64_t>(rule.offset);
-                return true;
-            case RegisterRule::InRegister:
-                value = registers.value[static_cast<uint64_t>(rule.offset) % kRegisters];
-                return registers.has(static_cast<unsigned>(rule.offset));
-            case RegisterRule::AtExpression: {
-                uint64_t address;
-                return evaluate(expression, registers, *memory_, &cfa, address) && memory_->load(address, value);
-            }
-            case RegisterRule::IsExpression:
-                return evaluate(expression, registers, *memory_, &cfa, value);
-            default:
-                return false;
-        }
-    }
-
-    CodeMap& code_;
-    trace::DefinitionTable& definitions_;
-    StackMemory* memory_;
-    NativeStack& stack_;
-    const uint64_t epoch_;
-    Row row_;
-    StackMemory elsewhere_{};
-    unsigned stacks_ = 0;
+    WalkSpace& space_;
+    unsigned steps_ = 0;
+    bool recordable_ = true;
 };
+
+void use_frames(NativeStack& stack, const trace::Frame* frames, size_t kept, unsigned depth, uint16_t flags) {
+    stack.frames = frames;
+    stack.count = kept < depth ? static_cast<unsigned>(kept) : depth;
+    stack.flags = kept > depth ? static_cast<uint16_t>(trace::kStackTruncated) : flags;
+}
+
+enum class Outcome { Done, NeedsAllRegisters, NeedsFreshWalk };
+
+Outcome walk_and_remember(CodeMap& code, trace::DefinitionTable& definitions, const StartRegisters& start,
+                          StackMemory& memory, WalkSpace& space, unsigned depth, NativeStack& stack) {
+    UnwindMemo& memo = space.memo;
+    TwoRegisterWalk walk(code, definitions, memory, space, depth + WalkSpace::kMargin);
+    memo.begin(walk.epoch());
+    const TwoRegisterWalk::End end = walk.run<true>(start);
+    if (end == TwoRegisterWalk::End::NeedsAllRegisters) return Outcome::NeedsAllRegisters;
+    const bool joined = end == TwoRegisterWalk::End::Joined;
+    stack.walked = walk.steps();
+    if (joined && walk.steps() == 0 && memo.met_whole()) {
+        stack.id = memo.id_for(depth);
+        if (stack.id != 0) return Outcome::Done;
+    }
+    if (walk.recordable() && memo.remember(space.steps, walk.steps(), space.frames, walk.kept(), joined, walk.flags(),
+                                           !walk.cut(), walk.epoch())) {
+        // Cut off by a limit, and now it is not even as deep as is asked for: there is more to walk at the outer end.
+        if (!memo.ended() && memo.kept() <= depth) {
+            memo.forget();
+            return Outcome::NeedsFreshWalk;
+        }
+        use_frames(stack, memo.frames(), memo.kept(), depth, memo.flags());
+        stack.hash = stack.count == 0 ? 0 : memo.hash(stack.count);
+        stack.remembered = true;
+        return Outcome::Done;
+    }
+    if (joined) {
+        memo.forget();
+        return Outcome::NeedsFreshWalk;
+    }
+    use_frames(stack, space.frames, walk.kept(), depth, walk.flags());
+    stack.hash = hash_frames(stack.frames, stack.count);
+    stack.loss = walk.loss();
+    return Outcome::Done;
+}
 
 }  // namespace
 
-void walk_native_stack(CodeMap& code, trace::DefinitionTable& definitions, const StartRegisters& start,
-                       StackMemory& memory, NativeStack& stack) {
-    stack.count = 0;
-    stack.flags = 0;
-    stack.loss = trace::Loss::Count;
+NativeStack walk_native_stack(CodeMap& code, trace::DefinitionTable& definitions, const StartRegisters& start,
+                              StackMemory& memory, WalkSpace& space, unsigned depth, UseMemo use_memo) {
+    NativeStack stack;
     if (!memory.begin(start.rsp)) {
         stack.loss = trace::Loss::StackFailed;
-        return;
+        return stack;
     }
-    if (Walk(code, definitions, memory, stack).with_two_registers(start)) return;
-    stack.count = 0;
-    stack.flags = 0;
-    Walk(code, definitions, memory, stack).with_all_registers(start);
+    if (use_memo == UseMemo::Yes) {
+        for (int i = 0; i < 2; ++i) {
+            const Outcome outcome = walk_and_remember(code, definitions, start, memory, space, depth, stack);
+            if (outcome == Outcome::Done) return stack;
+            if (outcome == Outcome::NeedsAllRegisters) break;
+        }
+    } else {
+        TwoRegisterWalk walk(code, definitions, memory, space, depth);
+        if (walk.run<false>(start) == TwoRegisterWalk::End::Over) {
+            stack.frames = space.frames;
+            stack.count = walk.kept();
+            stack.flags = static_cast<uint16_t>(walk.flags() | (walk.cut() ? trace::kStackTruncated : 0));
+            stack.hash = hash_frames(stack.frames, stack.count);
+            stack.loss = walk.loss();
+            return stack;
+        }
+    }
+    walk_with_all_registers(code, definitions, start, memory, space.frames, depth, stack);
+    return stack;
 }
 
 }  // namespace vramtrace::shim

@@ -10,8 +10,6 @@
 namespace vramtrace::shim {
 namespace {
 
-constexpr unsigned kMostFrames = ThreadSlot::kFrames;
-
 // Everything that captures share; zero in a fork's child, which starts anew. Usable when zero-filled.
 struct CaptureState {
     CodeMap code;
@@ -40,24 +38,26 @@ CapturedStack lost(trace::Loss why) {
     return {0, why};
 }
 
-CapturedStack capture_from(const StartRegisters& start, CaptureState& state, ThreadSlot& slot,
+CapturedStack capture_from(const StartRegisters& start, CaptureState& state, WalkSpace& space,
                            trace::DefinitionTable& definitions, unsigned depth) {
+    if (depth < 1) depth = 1;
+    if (depth > WalkSpace::kFrames) depth = WalkSpace::kFrames;
     NativeStack stack;
-    stack.frames = slot.frames;
-    stack.depth = depth < 1 ? 1 : depth > kMostFrames ? kMostFrames : depth;
     // Once more if modules were found gone in the middle: the frames before that may name them.
     constexpr int kTries = 3;
     for (int i = 0; i < kTries; ++i) {
         if (!state.code.refresh()) return lost(trace::Loss::StackFailed);
         const uint64_t epoch = state.code.epoch();
-        walk_native_stack(state.code, definitions, start, thread_stack, stack);
+        stack = walk_native_stack(state.code, definitions, start, thread_stack, space, depth);
         if (state.code.epoch() == epoch) break;
     }
+    if (stack.id != 0) return {stack.id, trace::Loss::Count};
     if (stack.loss != trace::Loss::Count) return lost(stack.loss);
     if (stack.count == 0) return lost(trace::Loss::StackFailed);
-    const trace::DefinitionId id = state.stacks.intern(definitions, stack.frames, stack.count, stack.flags,
-                                                       hash_frames(stack.frames, stack.count));
-    return id == 0 ? lost(trace::Loss::DefinitionFull) : CapturedStack{id, trace::Loss::Count};
+    const trace::DefinitionId id = state.stacks.intern(definitions, stack.frames, stack.count, stack.flags, stack.hash);
+    if (id == 0) return lost(trace::Loss::DefinitionFull);
+    if (stack.remembered) space.memo.set_id(id, depth);
+    return {id, trace::Loss::Count};
 }
 
 }  // namespace
@@ -72,7 +72,7 @@ CapturedStack capture_from(const StartRegisters& start, CaptureState& state, Thr
     if (state == nullptr) return lost(trace::Loss::StackFailed);
     const ThreadSlotUse slot(state->slots);
     if (slot.get() == nullptr) return lost(trace::Loss::StackFailed);
-    return capture_from(start, *state, *slot.get(), definitions, depth);
+    return capture_from(start, *state, slot.get()->space, definitions, depth);
 }
 
 }  // namespace vramtrace::shim

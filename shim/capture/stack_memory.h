@@ -14,8 +14,9 @@
 //
 // Asking (one system call of about 100 ns a page) beats pthread_getattr_np, which parses /proc/self/maps on the first
 // thread and allocates on others, and it holds on every stack: makecontext, sigaltstack, fibers. A guard page ends the
-// run. The run is kept with the thread while the stack pointer stays in it; below the frames in use a walk never reads,
-// and what is above them is not unmapped while we run.
+// run. The run is kept with the thread while the stack pointer stays in it, and begun anew when it leaves: two stacks
+// that touch must not become one run, since one of them may be unmapped while the other lives. A walk by right rules
+// reads live frames only, whatever the run says; the run is there for the walk by wrong ones.
 namespace vramtrace::shim {
 
 class StackMemory {
@@ -25,9 +26,6 @@ public:
     // Makes `sp` part of the run, or begins a new run there. False if not even that page can be read.
     bool begin(uintptr_t sp) {
         if (sp - low_ < high_ - low_) return true;
-        constexpr uintptr_t kNear = 64 * kPage;
-        if (high_ != 0 && sp < low_ && low_ - sp < kNear && reach_down(sp)) return true;
-        if (high_ != 0 && sp >= high_ && sp - high_ < kNear && reach_up(sp)) return true;
         low_ = high_ = 0;
         const uintptr_t page = sp & ~(kPage - 1);
         if (!raw::readable(page)) return false;

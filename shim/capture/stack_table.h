@@ -20,6 +20,9 @@ class StackHash {
 public:
     static constexpr uint64_t kFactor = 0x9e3779b97f4a7c15ULL;
 
+    StackHash() = default;
+    explicit StackHash(uint64_t sum) : sum_(sum) {}
+
     void add(trace::Frame frame) {
         sum_ += frame * power_;
         power_ *= kFactor;

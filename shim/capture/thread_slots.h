@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "trace/definition.h"
+#include "shim/capture/native_stack.h"
 
 // ROOM FOR THE CAPTURES IN PROGRESS, outside of the job's stacks (a signal stack may have two pages) and without
 // anything that would have to be given back when a thread ends: a capture takes the slot that its thread's address
@@ -13,10 +13,8 @@
 namespace vramtrace::shim {
 
 struct ThreadSlot {
-    static constexpr unsigned kFrames = 1024;
-
     std::atomic<uintptr_t> owner;  // thread pointer of the capture in progress; 0: free
-    trace::Frame frames[kFrames];
+    WalkSpace space;               // with what was remembered of the slot's last walk, whoever's that was
 };
 
 // Usable when zero-filled.

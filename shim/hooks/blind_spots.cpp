@@ -186,12 +186,8 @@ void report_blind_spots() {
         uint8_t ready = 2;
         if (!entry.state.compare_exchange_strong(ready, 3, std::memory_order_acquire)) continue;
         waiting.fetch_sub(1, std::memory_order_relaxed);
+        open_trace();
         trace::Event event;
-        if (!recording()) {  // a sentence can be published only once there is a trace
-            event.kind = trace::EventKind::RecordingStarted;
-            record_plain(event, OpensRing::Yes, WithStack::No);
-        }
-        event = {};
         event.kind = trace::EventKind::BlindSpot;
         event.aux = define(trace::DefinitionKind::String, entry.text, static_cast<uint32_t>(strlen(entry.text)));
         record_plain(event, OpensRing::No, WithStack::No);

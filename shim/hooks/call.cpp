@@ -52,6 +52,13 @@ void remember(const Event& event) {
 
 uint64_t record_plain(Event& event, OpensRing opens, WithStack stack) { return write(event, opens, stack); }
 
+void open_trace() {
+    if (recording()) return;
+    Event event;
+    event.kind = EventKind::RecordingStarted;
+    write(event, OpensRing::Yes, WithStack::No);
+}
+
 uint32_t failures_of_this_thread() { return hook_thread.failures; }
 
 Call::Call(Name api, const DriverCalls& driver) : driver_(driver), serial_(hook_thread.serial), api_(api) {}
@@ -152,8 +159,8 @@ void Call::released(Result result) {
 
 void Call::sample_memory() {
     if (!recording()) return;
-    const Place& here = place();
     const OwnCalls own;
+    const Place here = place_known_ ? place_ : known_current_place(driver_);
     shim::sample_memory(driver_, here);
 }
 

@@ -66,6 +66,9 @@ private:
 // An event of a hook outside a driver call (a look-up, a failed runtime call).
 uint64_t record_plain(trace::Event& event, OpensRing opens, WithStack stack);
 
+// For what must be published before its event: opens the trace by an event of its own if nobody has yet.
+void open_trace();
+
 // How many failed driver calls this thread has recorded: tells whether a failed runtime call reached the driver.
 uint32_t failures_of_this_thread();
 

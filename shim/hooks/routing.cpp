@@ -154,6 +154,10 @@ const DriverCalls& driver_calls_of(const void* real) {
     return fresh->calls;
 }
 
+void know_runtime_of(const void* real) {
+    if (find_image(slots_of(Library::Runtime), real) < 0) image_of(Library::Runtime, real, "");
+}
+
 void libraries_may_have_gone() {
     forget_links();
     epoch.fetch_add(1, std::memory_order_release);

@@ -29,6 +29,9 @@ void* image_function(Library library, unsigned image, unsigned place);
 const DriverCalls& driver_calls_of(const void* real);
 const DriverCalls& driver_calls_of_image(unsigned image);
 
+// Notes the runtime library that a program's calls go to, for the trace. A few loads once it is known.
+void know_runtime_of(const void* real);
+
 // After a dlclose.
 void libraries_may_have_gone();
 

@@ -5,9 +5,17 @@
 // linked with, or that the look-up found: several may live in one process.
 namespace vramtrace::shim {
 
+namespace {
+void* linked_runtime(Name name, const void* caller) {
+    void* real = linked_function(static_cast<unsigned>(name), name_text(name), caller);
+    if (real != nullptr) know_runtime_of(real);
+    return real;
+}
+}  // namespace
+
 #define RUNTIME(symbol, bytes_asked, parameters, arguments)                                                            \
     extern "C" [[gnu::visibility("default")]] Result symbol parameters {                                               \
-        void* real = linked_function(static_cast<unsigned>(Name::symbol), #symbol, __builtin_return_address(0));       \
+        void* real = linked_runtime(Name::symbol, __builtin_return_address(0));                                        \
         return RuntimeWrapper<Name::symbol>{real, static_cast<uint64_t>(bytes_asked)} arguments;                       \
     }                                                                                                                  \
     template <unsigned kImage>                                                                                         \

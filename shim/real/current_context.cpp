@@ -95,14 +95,22 @@ Place know_context(Handle handle, Ordinal device, bool primary) {
     return place;
 }
 
-Place current_place(const DriverCalls& driver) {
+Place known_current_place(const DriverCalls& driver) {
     Handle handle = nullptr;
     if (driver.ctx_get_current == nullptr || driver.ctx_get_current(&handle) != kSuccess || handle == nullptr) return {};
     if (const auto* known = find(handle)) return place_of(*known, handle);
+    Place place;
+    place.handle = handle;
+    return place;
+}
+
+Place current_place(const DriverCalls& driver) {
+    const Place known = known_current_place(driver);
+    if (known.handle == nullptr || known.context != 0) return known;
     Ordinal device = -1;
     if (driver.ctx_get_device == nullptr || driver.ctx_get_device(&device) != kSuccess) device = -1;
     // Its creation was not seen: most likely a primary context.
-    return know_context(handle, device, true);
+    return know_context(known.handle, device, true);
 }
 
 Place forget_context(Handle handle) {

@@ -21,6 +21,9 @@ struct Place {
 // Asks the driver for the current context; its device comes from memory once it is known. Safe in a capture.
 Place current_place(const DriverCalls& driver);
 
+// The same for a context that is known already, else no place: what is current after a context's end may be that one.
+Place known_current_place(const DriverCalls& driver);
+
 // A context that a call has just returned. first_seen is false if it was known already.
 Place know_context(Handle handle, Ordinal device, bool primary);
 

@@ -84,6 +84,21 @@ Allocation& add_allocation(Allocation allocation, uint64_t local_bytes) {
     return *place;
 }
 
+void add_variable(uint64_t address, uint64_t bytes, Context* context, Device* device, bool managed) {
+    auto variable = std::make_unique<Allocation>();
+    variable->kind = VRAMTRACE_SIM_MODULE;
+    variable->base = address;
+    variable->bytes = bytes;
+    variable->context = context;
+    variable->device = device;
+    variable->managed = managed;
+    table()[address] = std::move(variable);
+}
+
+void remove_variable(uint64_t address) {
+    table().erase(address);
+}
+
 Allocation* allocation_at(uint64_t base) {
     const auto found = table().find(base);
     return found == table().end() ? nullptr : found->second.get();

@@ -25,9 +25,13 @@ struct Allocation {
     uint64_t import_key = 0;      // IPC: which foreign memory
     uint64_t sequence = 0;
     uint64_t buffer_id = 0;
+    bool managed = false;
 };
 
 Allocation& add_allocation(Allocation allocation, uint64_t local_bytes);
+// A range that addresses may point into but that is no allocation of the program: a module's variable.
+void add_variable(uint64_t address, uint64_t bytes, Context* context, Device* device, bool managed);
+void remove_variable(uint64_t address);
 Allocation* allocation_at(uint64_t base);             // exact
 Allocation* allocation_containing(uint64_t address);  // interior too
 void strike(Allocation& allocation);                  // out of the ledger and the table

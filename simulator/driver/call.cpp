@@ -42,17 +42,8 @@ CUresult begin_call(Function function, Needs needs) {
 }
 
 void end_call(Function function, CUresult result) {
-    Machine& machine = Machine::get();
     if (result == CUDA_SUCCESS) {
-        machine.failures.on_success(function);
-    }
-    std::vector<std::function<void()>> later;
-    {
-        const std::lock_guard lock(machine.mutex);
-        later = machine.take_later();
-    }
-    for (const auto& work : later) {
-        work();
+        Machine::get().failures.on_success(function);
     }
 }
 

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <mutex>
 #include <new>
+#include <vector>
 
 #include "simulator/driver/cuda_api.h"
 #include "simulator/driver/functions.h"
@@ -33,7 +35,7 @@ enum class Needs { kInit, kNothing };
 
 // Before the lock: counts, failures on demand, life of the driver. CUDA_SUCCESS if the call may proceed.
 CUresult begin_call(Function function, Needs needs);
-// After the lock: counts the outcome and runs what must not run under the lock.
+// After the lock: counts the outcome.
 void end_call(Function function, CUresult result);
 
 class CallScope {
@@ -51,6 +53,7 @@ private:
 template <class Body>
 CUresult enter(Function function, Body body, Needs needs = Needs::kInit) {
     CUresult result = begin_call(function, needs);
+    std::vector<std::function<void()>> functions_of_the_program;
     if (result == CUDA_SUCCESS) {
         const CallScope scope(function);
         const std::lock_guard lock(Machine::get().mutex);
@@ -61,8 +64,12 @@ CUresult enter(Function function, Body body, Needs needs = Needs::kInit) {
         } catch (const std::bad_alloc&) {
             result = CUDA_ERROR_OUT_OF_MEMORY;
         }
+        functions_of_the_program = Machine::get().take_later();
     }
     end_call(function, result);
+    for (const auto& call : functions_of_the_program) {
+        call();
+    }
     return result;
 }
 

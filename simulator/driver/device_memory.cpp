@@ -78,6 +78,7 @@ SIM_API(cuMemAllocManaged, (CUdeviceptr * dptr, size_t bytesize, unsigned int fl
     allocation.context = &context;
     allocation.device = context.device;
     allocation.flags = flags;
+    allocation.managed = true;
     *dptr = to_pointer(add_allocation(allocation, bytesize).base);
     return CUDA_SUCCESS;
 }

@@ -142,6 +142,7 @@ SIM_API(cuLibraryUnload, (CUlibrary library), (library)) {
         kernels().remove(*kernel);
     }
     for (const auto& [name, global] : found.managed) {
+        remove_variable(global.address);
         unmap(global.address, std::max<uint64_t>(global.bytes, 1));
     }
     remove_from_book(found.sequence);
@@ -192,6 +193,7 @@ SIM_API(cuLibraryGetManaged, (CUdeviceptr * dptr, size_t* bytes, CUlibrary libra
         (dptr, bytes, library, name)) {
     require(name != nullptr);
     Library& found = libraries().get(library);
+    Context& context = current_context().owner();
     auto global = found.managed.find(name);
     if (global == found.managed.end()) {
         const auto known = found.facts.globals.find(name);
@@ -202,6 +204,7 @@ SIM_API(cuLibraryGetManaged, (CUdeviceptr * dptr, size_t* bytes, CUlibrary libra
         made.bytes = known != found.facts.globals.end() ? known->second.bytes : Machine::get().settings.global_bytes;
         made.address = map_lazily(std::max<uint64_t>(made.bytes, 1), 4096, true);
         require(made.address != 0, CUDA_ERROR_OUT_OF_MEMORY);
+        add_variable(made.address, made.bytes, nullptr, context.device, true);
         global = found.managed.emplace(name, made).first;
     }
     answer(global->second, dptr, bytes);

@@ -26,16 +26,19 @@ LoadedGlobal place_global(Context& context, const GlobalVariable& variable) {
     if (variable.managed) {
         global.address = map_lazily(std::max<uint64_t>(variable.bytes, 1), 4096, true);
         require(global.address != 0, CUDA_ERROR_OUT_OF_MEMORY);
+        add_variable(global.address, variable.bytes, &context, context.device, true);
         return global;
     }
     const auto piece = context.heap->allocate(std::max<uint64_t>(variable.bytes, 1));
     require(piece.has_value(), CUDA_ERROR_OUT_OF_MEMORY);
     global.piece = *piece;
     global.address = piece->address;
+    add_variable(global.address, variable.bytes, &context, context.device, false);
     return global;
 }
 
 void drop_global(Context& context, const LoadedGlobal& global) {
+    remove_variable(global.address);
     if (global.managed) {
         unmap(global.address, std::max<uint64_t>(global.bytes, 1));
     } else {

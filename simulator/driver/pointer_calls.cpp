@@ -15,7 +15,7 @@ struct Found {
 
     bool known() const { return allocation != nullptr || mapped.mapping != nullptr; }
     bool host() const { return allocation != nullptr && is_host_kind(allocation->kind); }
-    bool managed() const { return allocation != nullptr && allocation->kind == VRAMTRACE_SIM_MANAGED; }
+    bool managed() const { return allocation != nullptr && allocation->managed; }
     uint64_t base() const { return allocation != nullptr ? allocation->base : mapped.base; }
     uint64_t bytes() const { return allocation != nullptr ? allocation->bytes : mapped.mapping->bytes; }
     Context* context() const { return allocation != nullptr ? allocation->context : nullptr; }

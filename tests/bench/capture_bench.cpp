@@ -33,7 +33,7 @@ template <int Shape, typename Body>
 uint32_t frames_of(int depth) {
     uint32_t frames = 0;
     auto body = [&] {
-        const auto captured = shim::capture_stack(definitions().table(), 1024);
+        const auto captured = shim::capture_stack(definitions().table(), 128);
         frames = definitions().stack(captured.id).body.frame_count;
     };
     below<0>(depth, body);
@@ -47,7 +47,7 @@ void count_frames(benchmark::State& state) {
 // The same stack again and again.
 void capture_same(benchmark::State& state) {
     auto body = [&] {
-        for (auto _ : state) benchmark::DoNotOptimize(shim::capture_stack(definitions().table(), 1024).id);
+        for (auto _ : state) benchmark::DoNotOptimize(shim::capture_stack(definitions().table(), 128).id);
     };
     below<0>(static_cast<int>(state.range(0)), body);
     count_frames(state);
@@ -80,7 +80,7 @@ void changing(benchmark::State& state, Capture&& capture) {
 }
 
 void capture_changing(benchmark::State& state) {
-    changing(state, [] { benchmark::DoNotOptimize(shim::capture_stack(definitions().table(), 1024).id); });
+    changing(state, [] { benchmark::DoNotOptimize(shim::capture_stack(definitions().table(), 128).id); });
 }
 void libunwind_changing(benchmark::State& state) {
     changing(state, [] {
@@ -94,7 +94,7 @@ void capture_after_unload(benchmark::State& state) {
     auto body = [&] {
         for (auto _ : state) {
             shim::bump_unload_epoch();
-            benchmark::DoNotOptimize(shim::capture_stack(definitions().table(), 1024).id);
+            benchmark::DoNotOptimize(shim::capture_stack(definitions().table(), 128).id);
         }
     };
     below<0>(static_cast<int>(state.range(0)), body);

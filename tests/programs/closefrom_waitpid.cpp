@@ -36,7 +36,7 @@ void allocate(size_t bytes) {
     MUST(cudaFree(pointer));
 }
 
-/// Time for a helper process, if somebody started one, to come, settle and end.
+/// Time for a process of theirs, if somebody started one, to come, settle and end.
 void let_time_pass() {
     for (int i = 0; i < 10; ++i) usleep(20000);
 }

@@ -40,6 +40,7 @@ inline std::vector<std::byte> read_file(const std::string& path) {
 }
 
 inline void write_file(const std::string& path, std::span<const std::byte> bytes) {
+    std::filesystem::remove(path);  // writing over a file makes some file systems flush it
     std::ofstream out(path, std::ios::binary | std::ios::trunc);
     out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
 }

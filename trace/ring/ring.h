@@ -71,7 +71,10 @@ struct RingHeader {
         0};                                    // tickets this segment handed out, once closed; 0 = not closed. release
     std::atomic<uint64_t> rewritten{0};        // segment 0 only: void tickets whose event was written under another one
     std::atomic<uint64_t> first_loss_time{0};  // segment 0 only: CLOCK_MONOTONIC ns of the first event lost; 0 = none
-    std::atomic<uint32_t> segments{0};  // segment 0 only: segments that exist or existed. release, after their header
+    std::atomic<uint32_t> segments{0};         // segment 0 only: segments that exist or existed. release, after their header
+    // Segment 0 only: errno of the last segment that could not be made, 0 = none. EDQUOT: VRAMTRACE_DISK_LIMIT; ENOSPC: the
+    // disk or its floor; EFBIG: RLIMIT_FSIZE.
+    std::atomic<int32_t> append_error{0};
 };
 static_assert(offsetof(RingHeader, head) == 256 && offsetof(RingHeader, losses) == 320);
 static_assert(offsetof(RingHeader, tail) == 384 && offsetof(RingHeader, in_flight) == 448);

@@ -109,7 +109,10 @@ bool SegmentChain::append(RingHeader* full, uint64_t now) {
     if (!worth) {
         release_drained();
         RingHeader* next = nullptr;
-        if (held_ < allowed_ && count_ < kMaxSegments) next = maker_.create(maker_.context, count_, slot_count_);
+        if (held_ < allowed_ && count_ < kMaxSegments) {
+            next = maker_.create(maker_.context, count_, slot_count_);
+            first()->append_error.store(next != nullptr ? 0 : errno, std::memory_order_relaxed);
+        }
         if (next == nullptr) {
             // At the limit: look again when the collector may have drained something. Failed: not for each event.
             append_again_.store(now + (held_ < allowed_ ? kAppendRetry : kAppendRetry / 10), std::memory_order_relaxed);

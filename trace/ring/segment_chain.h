@@ -16,7 +16,7 @@ namespace vramtrace::trace {
 
 // How a chain gets its segments: files in the job, memory in tests. Called with all signals blocked, one at a time.
 struct SegmentMaker {
-    // A fresh segment (head 0, tail 0, format and identity filled), or nullptr.
+    // A fresh segment (head 0, tail 0, format and identity filled), or nullptr and errno.
     RingHeader* (*create)(void* context, uint32_t index, uint32_t slot_count) = nullptr;
     // The slots of a closed, drained segment may go; false if not now.
     bool (*release)(void* context, RingHeader* segment) = nullptr;

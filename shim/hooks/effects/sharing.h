@@ -24,7 +24,7 @@ struct Opens : Making {
     void after(Call& call, Result result, DevicePointer* address, IpcHandle handle, Flags) {
         if (address == nullptr) return;
         if (result != kSuccess) return call.failed(trace::EventKind::IpcOpen, result, 0);
-        call.place();  // its ContextSeen opens the trace, if this is the first event: only then can a handle be defined
+        open_trace();
         trace::Event event = event_of(trace::EventKind::IpcOpen);
         event.address = *address;
         event.aux = define_handle(handle);

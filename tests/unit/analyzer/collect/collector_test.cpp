@@ -9,6 +9,7 @@
 #include "tests/support/catch.h"
 #include "tests/support/ring_job.h"
 #include "tests/support/scratch_directory.h"
+#include "trace/container/mapping_guard.h"
 #include "trace/container/test_point.h"
 
 using namespace vramtrace;
@@ -27,7 +28,7 @@ void no_effect(const char*) {}
 
 volatile std::sig_atomic_t stop_asked = 0;
 
-void collect(const std::string& directory, uint64_t idle_exit, uint64_t disk_limit = 0) {
+void run_collector(const std::string& directory, uint64_t idle_exit, uint64_t disk_limit = 0) {
     collect::CollectorOptions options;
     options.directory = directory;
     options.idle_exit = idle_exit;
@@ -79,7 +80,7 @@ TEST_CASE("a job that ends leaves a complete container and no ring") {
     plan.directory = scratch.path();
     plan.threads = 3;
     plan.events_per_thread = 20000;
-    test::Child collector([&] { collect(scratch.path(), kSoon * 10); });
+    test::Child collector([&] { run_collector(scratch.path(), kSoon * 10); });
     test::Job job(plan);
     job.process().reap();
     collector.reap();
@@ -121,7 +122,7 @@ TEST_CASE("killed at every point, a collector loses nothing and repeats nothing"
                     kill_point = "block half written";
                     kill_after = 2;
                     test_point_hook = kill_at_point;
-                    collect(scratch.path(), kSoon);
+                    run_collector(scratch.path(), kSoon);
                 });
                 first.reap();
             }
@@ -130,7 +131,7 @@ TEST_CASE("killed at every point, a collector loses nothing and repeats nothing"
                     kill_point = point;
                     kill_after = nth;
                     test_point_hook = kill_at_point;
-                    collect(scratch.path(), kSoon);
+                    run_collector(scratch.path(), kSoon);
                 });
                 const int status = killed.reap();
                 if (nth == 1) CHECK(WIFSIGNALED(status));  // the point was reached at all
@@ -139,7 +140,7 @@ TEST_CASE("killed at every point, a collector loses nothing and repeats nothing"
             {
                 test::Child second([&] {
                     test_point_hook = no_effect;
-                    collect(scratch.path(), kSoon);
+                    run_collector(scratch.path(), kSoon);
                 });
                 second.reap();
             }
@@ -156,10 +157,11 @@ TEST_CASE("collectors killed at random under a busy job, which is then killed to
         test::JobPlan plan;
         plan.directory = scratch.path();
         plan.threads = 3;
-        plan.slot_count = 2048;
+        plan.slot_count = 8192;
+        plan.pause_every = 8;
         test::Job job(plan);
         for (int life = 0; life < 6; ++life) {
-            test::Child collector([&] { collect(scratch.path(), kLong); });
+            test::Child collector([&] { run_collector(scratch.path(), kLong); });
             usleep(5000 + random() % 120000);
             collector.kill_and_reap();
             usleep(random() % 20000);
@@ -170,7 +172,7 @@ TEST_CASE("collectors killed at random under a busy job, which is then killed to
         const SourceStatus post_mortem = check_trace(scratch.path(), job, false);
         CHECK(post_mortem.end == SourceStatus::End::Vanished);
         // … then completed by one more collector.
-        test::Child collector([&] { collect(scratch.path(), kSoon); });
+        test::Child collector([&] { run_collector(scratch.path(), kSoon); });
         collector.reap();
         check_trace(scratch.path(), job, true);
     }
@@ -180,7 +182,8 @@ TEST_CASE("a report on a running job sees what was written so far, with and with
     test::ScratchDirectory scratch;
     test::JobPlan plan;
     plan.directory = scratch.path();
-    plan.slot_count = 2048;
+    plan.slot_count = 4096;
+    plan.pause_every = 8;
     test::Job job(plan);
     const auto look = [&] {
         uint64_t before[16];
@@ -201,14 +204,14 @@ TEST_CASE("a report on a running job sees what was written so far, with and with
     usleep(20000);
     look();
     {
-        test::Child collector([&] { collect(scratch.path(), kLong); });
+        test::Child collector([&] { run_collector(scratch.path(), kLong); });
         for (int i = 0; i < 25; ++i) {
             usleep(20000);
             look();
         }
     }
     look();
-    test::Child collector([&] { collect(scratch.path(), kLong); });
+    test::Child collector([&] { run_collector(scratch.path(), kLong); });
     usleep(100000);
     job.process().kill_and_reap();
     // At once: the collector is completing it just now.
@@ -223,7 +226,7 @@ TEST_CASE("SIGTERM: everything is written within a second, the ring stays for th
     plan.events_per_thread = 5000;
     plan.wait_at_end = true;
     test::Job job(plan);
-    test::Child collector([&] { collect(scratch.path(), kLong); });
+    test::Child collector([&] { run_collector(scratch.path(), kLong); });
     job.wait_done();
     usleep(100000);  // the collector's first look
     const uint64_t asked = test::monotonic();
@@ -302,7 +305,7 @@ TEST_CASE("a bad ring is left alone and told, good ones beside it are drained") 
     plan.directory = scratch.path();
     plan.events_per_thread = 3000;
     test::Job job(plan);
-    test::Child collector([&] { collect(scratch.path(), kSoon); });
+    test::Child collector([&] { run_collector(scratch.path(), kSoon); });
     job.process().reap();
     CHECK(WIFEXITED(collector.reap()));
     const auto log_bytes = test::read_file(scratch.file("collector.log"));
@@ -319,13 +322,47 @@ TEST_CASE("a bad ring is left alone and told, good ones beside it are drained") 
     CHECK(reader.ended());
 }
 
+TEST_CASE("a ring cut short under the collector costs that ring alone") {
+    test::ScratchDirectory scratch;
+    test::Child victim([&] {
+        test::RingOfThisProcess ring(scratch.path(), test::identity_of_this_process(), 4096);
+        Event event;
+        event.time = test::monotonic();
+        for (int i = 0; i < 100; ++i) ring.write(event);
+        pause();
+    });
+    while (files_with(scratch.path(), ".ring").empty()) usleep(1000);
+    test::Child collector([&] {
+        survive_cut_mappings();
+        run_collector(scratch.path(), kSoon * 5);
+    });
+    while (files_with(scratch.path(), ".trace").empty()) usleep(1000);
+    usleep(50000);
+    std::filesystem::resize_file(scratch.file(files_with(scratch.path(), ".ring").at(0)), 4096);
+    test::JobPlan plan;
+    plan.directory = scratch.path();
+    plan.events_per_thread = 3000;
+    test::Job job(plan);
+    job.process().reap();
+    victim.kill_and_reap();
+    CHECK(WIFEXITED(collector.reap()));
+    const auto input = input::open_input(scratch.path());
+    REQUIRE(input.processes.size() == 2);
+    const auto source = input.processes[1].open();
+    test::JobChecker checker;
+    const bool right = checker.read_all(*source);
+    INFO(checker.problem());
+    CHECK(right);
+    CHECK(checker.events() == 6000);
+}
+
 TEST_CASE("a directory at its limit: the ring keeps the events, the report has them all the same") {
     test::ScratchDirectory scratch;
     test::JobPlan plan;
     plan.directory = scratch.path();
     plan.events_per_thread = 3000;
     test::Job job(plan);
-    test::Child collector([&] { collect(scratch.path(), kSoon, 4096); });
+    test::Child collector([&] { run_collector(scratch.path(), kSoon, 4096); });
     job.process().reap();
     collector.reap();
     CHECK_FALSE(files_with(scratch.path(), ".ring").empty());
@@ -334,7 +371,7 @@ TEST_CASE("a directory at its limit: the ring keeps the events, the report has t
     CHECK_THAT(std::string(reinterpret_cast<const char*>(log_bytes.data()), log_bytes.size()),
                ContainsSubstring("has reached its limit"));
     // With room again, the next collector completes it.
-    test::Child second([&] { collect(scratch.path(), kSoon); });
+    test::Child second([&] { run_collector(scratch.path(), kSoon); });
     second.reap();
     check_trace(scratch.path(), job, true);
 }
@@ -353,7 +390,7 @@ TEST_CASE("exec in place: the second ring ends the first") {
             usleep(150000);
         }
     });
-    test::Child collector([&] { collect(scratch.path(), kSoon * 5); });
+    test::Child collector([&] { run_collector(scratch.path(), kSoon * 5); });
     process.reap();
     collector.reap();
     const auto input = input::open_input(scratch.path());
@@ -375,7 +412,7 @@ TEST_CASE("a stopped job loses nothing: its half-written slot is waited for") {
     plan.directory = scratch.path();
     plan.pause_every = 1000000;
     test::Job job(plan);
-    test::Child collector([&] { collect(scratch.path(), kLong); });
+    test::Child collector([&] { run_collector(scratch.path(), kLong); });
     for (int i = 0; i < 3; ++i) {
         usleep(60000);
         kill(job.process().pid(), SIGSTOP);

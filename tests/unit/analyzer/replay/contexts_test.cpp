@@ -149,3 +149,20 @@ TEST_CASE("ends of unknown contexts are counted", "[replay][contexts]") {
     job.object(EventKind::GreenDestroy, 0x9);
     CHECK(Played(job).replay.oddities().unmatched_releases == 3);
 }
+
+TEST_CASE("the primary context is told as a context first, and is no context of the program's own", "[replay][contexts]") {
+    EventBuilder job;
+    job.context(1).object(EventKind::ContextCreate, 0xd0);
+    job.object(EventKind::PrimaryRetain, 0xd0);
+    job.device_alloc(0x1000, 100);
+    const Played played(job);
+    CHECK(played.count(Kind::Context) == 0);
+    CHECK(played.count(Kind::PrimaryContext) == 1);
+    job.object(EventKind::PrimaryReset, 0);
+    job.context(2).object(EventKind::ContextCreate, 0xd0);  // seen anew after the reset
+    job.device_alloc(0x2000, 10);
+    REQUIRE(Played(job).bytes(Quantity::Device) == 10);
+    CHECK(Played(job).count(Kind::Context) == 0);
+    job.object(EventKind::PrimaryRelease, 0);
+    CHECK(Played(job).replay.live().size() == 0);
+}

@@ -198,3 +198,26 @@ TEST_CASE("a launch of an unknown executable graph is counted", "[replay][graphs
     job.launch(0xe);
     CHECK(Played(job).replay.oddities().unmatched_uses == 1);
 }
+
+TEST_CASE("a captured free that the driver refused is no node", "[replay][graphs]") {
+    const uint64_t graph = GENERATE(0, 0xa);
+    EventBuilder job;
+    job.object(EventKind::CaptureBegin, 0, 0, 0x5);
+    job.graph_alloc(0x1000, 100, graph);
+    const uint64_t ticket = job.graph_free(0x1000, graph);
+    const bool refused = GENERATE(false, true);
+    if (refused) job.free_failed(ticket, 1);
+    job.object(EventKind::CaptureEnd, 0xa, 0, 0x5);
+    job.instantiate(0xe, 0xa);
+    job.launch(0xe);
+    CHECK(Played(job).bytes(Quantity::Device) == (refused ? 100 : 0));
+}
+
+TEST_CASE("a node whose destruction was refused is launched", "[replay][graphs]") {
+    EventBuilder job;
+    job.graph_alloc(0x1000, 100, 0xa, 1);
+    job.free_failed(job.object(EventKind::GraphNodeDestroy, 0, 0, 1), 1);
+    job.instantiate(0xe, 0xa);
+    job.launch(0xe);
+    CHECK(Played(job).bytes(Quantity::Device) == 100);
+}

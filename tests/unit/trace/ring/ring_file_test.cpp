@@ -54,6 +54,7 @@ struct FileChain {
         REQUIRE(chain->start(maker, segments * kSlots * sizeof(Event), kSlots));
     }
     std::string prefix;
+    Space space;
     std::unique_ptr<SegmentChain> chain;
 };
 
@@ -208,6 +209,23 @@ TEST_CASE("the directory's limit and the disk's floor") {
     REQUIRE(directory_bytes(directory.c_str()) >= kSlots * sizeof(Slot));
     create(scratch.file("h.1.2.0.ring.1"), EDQUOT, space);
     REQUIRE_FALSE(std::filesystem::exists(scratch.file("h.1.2.0.ring.1")));
+}
+
+TEST_CASE("a chain that may not grow says why, goes on with what it has, and grows when it may again") {
+    const ScratchDirectory scratch;
+    const std::string directory = scratch.path();
+    FileChain job(directory, 8);
+    job.space.directory = directory.c_str();
+    job.space.directory_limit_bytes = 400'000;
+    uint64_t number = 0;
+    while (job.chain->write(numbered_event(1, number)) != SegmentChain::kNotWritten) ++number;
+    REQUIRE(job.chain->first()->append_error == EDQUOT);
+    REQUIRE(job.chain->first()->segments == 1);
+    job.space.directory_limit_bytes = 0;
+    REQUIRE(job.chain->write(numbered_event(1, number, 10)) == SegmentChain::kNotWritten);  // not for each event
+    REQUIRE(job.chain->write(numbered_event(1, number, 2'000'000'000)) == number);
+    REQUIRE(job.chain->first()->append_error == 0);
+    REQUIRE(job.chain->first()->segments == 2);
 }
 
 TEST_CASE("a full disk refuses a segment and kills nobody") {
