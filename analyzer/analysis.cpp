@@ -63,13 +63,13 @@ uint64_t ProcessAnalysis::since_start(uint64_t time) const {
 
 std::optional<uint64_t> ProcessAnalysis::judged_until() const {
     if (lost_events() == 0 && !accounts.stopped) return std::nullopt;
-    // Events for which there was no room leave no gap behind: only the others tell when it began.
-    const bool untimed = status.losses[static_cast<size_t>(trace::Loss::RingFull)] != 0 ||
-                         status.losses[static_cast<size_t>(trace::Loss::BeforeOpen)] != 0;
+    const auto lost = [&](trace::Loss reason) { return status.losses[static_cast<size_t>(reason)] != 0; };
+    const bool untimed = lost(trace::Loss::BeforeOpen) || (lost(trace::Loss::RingFull) && status.first_loss_time == 0);
     if (untimed) return 0;
-    std::optional<uint64_t> until = first_gap;
-    if (accounts.stopped) until = std::min(until.value_or(UINT64_MAX), accounts.stopped->time);
-    return until.value_or(0);
+    uint64_t until = first_gap.value_or(UINT64_MAX);
+    if (status.first_loss_time != 0) until = std::min(until, status.first_loss_time);
+    if (accounts.stopped) until = std::min(until, accounts.stopped->time);
+    return until == UINT64_MAX ? 0 : until;
 }
 
 std::string ProcessAnalysis::thread_name(uint32_t thread) const {

@@ -23,11 +23,13 @@ void Sum::add(uint64_t tag, uint64_t bytes, uint64_t sequence) {
     at_peak_[tag] += static_cast<int64_t>(bytes);
 }
 
-void Sum::subtract(uint64_t tag, uint64_t bytes) {
+void Sum::subtract(uint64_t tag, uint64_t bytes, bool with_owner) {
     totals_.live_bytes -= bytes;
     totals_.live_count -= 1;
     totals_.ended_bytes += bytes;
     totals_.ended_count += 1;
+    totals_.with_owner_bytes += with_owner ? bytes : 0;
+    totals_.with_owner_count += with_owner ? 1 : 0;
     if (bytes != 0) {
         since_peak_[tag] -= static_cast<int64_t>(bytes);
     }
@@ -126,7 +128,7 @@ void Book::remove(uint64_t sequence) {
     }
     const vramtrace_sim_allocation allocation = found->second;
     live_.erase(found);
-    for_each_sum(allocation, [&](Sum& sum) { sum.subtract(allocation.tag, allocation.local_bytes); });
+    for_each_sum(allocation, [&](Sum& sum) { sum.subtract(allocation.tag, allocation.local_bytes, owner_ends_); });
 }
 
 const Sum* Book::sum(int quantity, int device) const {

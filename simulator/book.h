@@ -19,7 +19,7 @@ namespace vramtrace::simulator {
 class Sum {
 public:
     void add(uint64_t tag, uint64_t bytes, uint64_t sequence);
-    void subtract(uint64_t tag, uint64_t bytes);
+    void subtract(uint64_t tag, uint64_t bytes, bool with_owner);
     void restart_peak();
     const vramtrace_sim_totals& totals() const { return totals_; }
     std::vector<vramtrace_sim_tag_bytes> by_tag(bool at_peak) const;
@@ -49,6 +49,8 @@ public:
 
     uint64_t add(const Item& item, uint64_t tag);
     void remove(uint64_t sequence);
+    // What is removed between these ends because its owner does.
+    void owner_ends(bool begins) { owner_ends_ = begins; }
     const std::map<uint64_t, vramtrace_sim_allocation>& live() const { return live_; }
     const Sum* sum(int quantity, int device) const;
     void restart_peaks();
@@ -58,6 +60,7 @@ private:
     void for_each_sum(const vramtrace_sim_allocation& allocation, Change change);
 
     uint64_t last_sequence_ = 0;
+    bool owner_ends_ = false;
     std::map<uint64_t, vramtrace_sim_allocation> live_;
     std::map<int, std::vector<Sum>> sums_;  // by device, then quantity
 };

@@ -58,6 +58,9 @@ bool Failures::set(const std::string& name, uint64_t every, uint64_t after, uint
     const std::lock_guard lock(mutex_);
     std::vector<Rule>& rules = name == "*" ? rules_for_all_ : rules_[static_cast<size_t>(function)];
     if (every == 0) {
+        if (name == "*") {
+            rules_.fill({});
+        }
         rules.clear();
         return true;
     }

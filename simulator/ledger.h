@@ -28,14 +28,17 @@
  *  ARRAY                cuArrayCreate, cuArray3DCreate .. cuArrayDestroy, end of context     width*height*depth*element;
  *                                                                                            0 if sparse or deferred
  *  MIPMAPPED_ARRAY      cuMipmappedArrayCreate .. Destroy, end of context                    sum of all levels, likewise
- *  IPC_IMPORT           first cuIpcOpenMemHandle .. matching last cuIpcCloseMemHandle        0
+ *  IPC_IMPORT           first cuIpcOpenMemHandle .. last cuIpcCloseMemHandle, end of context 0
  *  POOL_IMPORT          cuMemPoolImportPointer .. cuMemFree[Async]                           0
- *  EXTERNAL_MEMORY      cuImportExternalMemory .. cuDestroyExternalMemory                    0
- *  EXTERNAL_BUFFER      cuExternalMemoryGetMappedBuffer .. cuMemFree                         0
- *  EXTERNAL_MIPMAP      ..GetMappedMipmappedArray .. cuMipmappedArrayDestroy                 0
+ *  EXTERNAL_MEMORY      cuImportExternalMemory .. cuDestroyExternalMemory, end of context    0
+ *  EXTERNAL_BUFFER      cuExternalMemoryGetMappedBuffer .. cuMemFree, end of context         0
+ *  EXTERNAL_MIPMAP      ..GetMappedMipmappedArray .. Destroy of the mipmap, end of context   0
  *  GRAPH_MEMORY         launch of its allocation node .. free node, cuMemFree[Async],        bytes asked
- *                       auto free at the next launch
- *  MODULE               cuModuleLoad*, first use of a library in a context .. unload, end    its global variables
+ *                       auto free at the next launch; destroying the graph ends nothing
+ *  MODULE               cuModuleLoad*, first use of a library in a context .. unload, end    its global variables, if
+ *                       of context                                                           declared or found in the
+ *                                                                                            image; else the size of
+ *                                                                                            the image
  *  CONTEXT              created or first retained .. destroyed, reset, last release          0 (see device use)
  *  STREAM, EVENT, GRAPH, GRAPH_EXEC, LIBRARY                                                 0
  *
@@ -121,6 +124,8 @@ struct vramtrace_sim_totals {
     uint64_t created_bytes;
     uint64_t ended_count;    /* all that ended, explicitly or with their owner */
     uint64_t ended_bytes;
+    uint64_t with_owner_count; /* part of ended: nobody freed them, their context ended (a runtime ends it at exit) */
+    uint64_t with_owner_bytes;
 };
 
 struct vramtrace_sim_device_use {
@@ -170,7 +175,7 @@ VRAMTRACE_SIM_EXPORT void vramtrace_sim_reset_peaks(void);
 
 /* Failures on demand, added to those of VRAMTRACE_SIM_FAIL: the function answers `code` without doing anything, at
  * every `every`-th call after the first `after` calls, at most `count` times (0 = without end). every == 0 removes
- * the function's rules. The name "*" means every function. Changes the machine's behaviour. 0, or -1 for a bad name. */
+ * the function's rules. The name "*" means every function (and removes every rule). Changes the machine's behaviour. 0, or -1 for a bad name. */
 VRAMTRACE_SIM_EXPORT int vramtrace_sim_set_failure(const char* name, uint64_t every, uint64_t after, uint64_t count,
                                                    int code);
 

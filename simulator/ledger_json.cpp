@@ -45,6 +45,8 @@ void write_totals(std::FILE* file, int device) {
         write_number(file, "created_bytes", totals.created_bytes);
         write_number(file, "ended_count", totals.ended_count);
         write_number(file, "ended_bytes", totals.ended_bytes);
+        write_number(file, "with_owner_count", totals.with_owner_count);
+        write_number(file, "with_owner_bytes", totals.with_owner_bytes);
         write_tags(file, "live_by_tag", quantity, device, 0);
         std::fputs(", ", file);
         write_tags(file, "peak_by_tag", quantity, device, 1);

@@ -19,6 +19,7 @@ namespace vramtrace::trace {
 struct SourceStatus {
     ProcessIdentity identity;
     uint64_t losses[kLossCounters] = {};
+    uint64_t first_loss_time = 0;            // CLOCK_MONOTONIC ns of the first event lost for want of room, 0 = none known
     uint64_t missing_tickets = 0;            // gaps in the order that no counter explains: never silent
     std::vector<uint64_t> in_flight;         // tickets of releases whose real call had not returned when the process died
     std::vector<std::string> warnings;       // "the last 312 bytes of … are damaged and were left out", …

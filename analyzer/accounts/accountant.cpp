@@ -50,9 +50,9 @@ struct Accountant::Parts {
 Accountant::Accountant() : parts_(std::make_unique<Parts>()) {
     Parts& parts = *parts_;
     // The order matters: samples reads peak and footprint, failures reads peak and samples.
-    for (replay::Observer* observer : std::initializer_list<replay::Observer*>{
-             &parts.sites, &parts.peak, &parts.footprint, &parts.samples, &parts.failures, &parts.handles,
-             &parts.at_exit}) {
+    for (replay::Observer* observer :
+         std::initializer_list<replay::Observer*>{&parts.sites, &parts.peak, &parts.footprint, &parts.samples,
+                                                  &parts.failures, &parts.handles, &parts.at_exit}) {
         parts.replay.attach(*observer);
     }
 }
@@ -147,8 +147,14 @@ Accounts Accountant::accounts() const {
     out.threads_dropped = parts.threads.dropped();
     out.memory_samples = parts.samples.samples();
     for (const auto& [key, state] : parts.replay.pools().states()) {
-        out.pools.push_back({state.device, state.pool, {state.live_count, state.live_bytes}, state.peak_live_bytes,
-                             state.destroyed, state.last, state.peak_reserved, state.release_threshold});
+        out.pools.push_back({state.device,
+                             state.pool,
+                             {state.live_count, state.live_bytes},
+                             state.peak_live_bytes,
+                             state.destroyed,
+                             state.last,
+                             state.peak_reserved,
+                             state.release_threshold});
     }
     for (const uint8_t device : parts.samples.devices()) {
         const auto frozen = parts.frozen.find(device);
@@ -164,9 +170,13 @@ Accounts Accountant::accounts() const {
     return out;
 }
 
-const replay::Replay& Accountant::replay() const { return parts_->replay; }
+const replay::Replay& Accountant::replay() const {
+    return parts_->replay;
+}
 
-void Accountant::attach(replay::Observer& observer) { parts_->replay.attach(observer); }
+void Accountant::attach(replay::Observer& observer) {
+    parts_->replay.attach(observer);
+}
 
 const Total* Accounts::total(uint8_t device, Quantity quantity) const {
     for (const Total& total : totals) {

@@ -41,13 +41,13 @@ struct Amount {
 struct Total {
     uint8_t device = trace::kNoDevice;
     Quantity quantity = Quantity::Device;
-    Amount live;                // at the end; what is in flight is not in it
-    Amount peak;                // bytes (pieces for handles) at their greatest, first time that value was reached
+    Amount live;  // at the end; what is in flight is not in it
+    Amount peak;  // bytes (pieces for handles) at their greatest, first time that value was reached
     Moment peak_moment;
-    Amount allocated;           // over the whole trace
+    Amount allocated;                            // over the whole trace
     std::array<Amount, replay::kEndings> ended;  // by Ending
-    Amount in_flight;           // released, but the real call had not returned when the process died
-    Amount left;                // never freed by the program: see Leak::live. What a leak summary sums up
+    Amount in_flight;                            // released, but the real call had not returned when the process died
+    Amount left;  // never freed by the program: see Leak::live. What a leak summary sums up
 };
 
 // A call site: stack, API, label, kind and device. Rows of one (device, quantity) sum to its Total exactly:
@@ -95,9 +95,9 @@ struct Leak {
     SiteId site = 0;            // index in Accounts::sites
     Amount live;                // live at the end, or until its context ended at exit
     Amount ended_with_context;  // of these: the latter
-    Amount owner_destroyed;  // of these: graph memory whose graph is gone, pool memory whose pool was destroyed
-    Amount unmapped;         // of these: VMM handles without any mapping (bytes of the handle)
-    Amount in_flight;        // counted apart: not in `live`
+    Amount owner_destroyed;     // of these: graph memory whose graph is gone, pool memory whose pool was destroyed
+    Amount unmapped;            // of these: VMM handles without any mapping (bytes of the handle)
+    Amount in_flight;           // counted apart: not in `live`
     Moment first_birth, last_birth;
     uint64_t smallest = 0, largest = 0;
     std::vector<uint32_t> threads;  // that made them, at most kSiteThreads
@@ -114,14 +114,14 @@ struct Failure {
     SiteId site = 0;
     uint32_t thread = 0;
     uint8_t device = trace::kNoDevice;  // runtime_only: that of the thread's last call, as far as known
-    uint16_t result = 0;        // CUresult; cudaError_t if runtime_only
-    bool runtime_only = false;  // never reached the driver
-    uint64_t bytes = 0;       // asked for; 0 = not known
+    uint16_t result = 0;                // CUresult; cudaError_t if runtime_only
+    bool runtime_only = false;          // never reached the driver
+    uint64_t bytes = 0;                 // asked for; 0 = not known
     // The state at that instant.
     uint64_t live_device = 0, live_managed = 0, live_host = 0;
     std::optional<uint64_t> free_bytes, total_bytes;  // the last MemoryInfo of the device at or before it, or the
     Moment sample;                                    // first one after it if that lies within a second
-    std::optional<Moment> recovered;  // when the same thread obtained the same request
+    std::optional<Moment> recovered;                  // when the same thread obtained the same request
 };
 
 // An unclosed handle or borrowed memory (Quantity::Handle) at the end, by kind and device.
@@ -157,7 +157,7 @@ struct PoolTotal {
     uint64_t pool = 0;  // 0 = default pool
     Amount live;
     uint64_t peak_live = 0;
-    bool destroyed = false;  // cuMemPoolDestroy was called; with live memory its end is deferred
+    bool destroyed = false;                  // cuMemPoolDestroy was called; with live memory its end is deferred
     std::optional<replay::PoolSample> last;  // PoolInfo, if any was taken
     uint64_t peak_reserved = 0;              // over samples
     std::optional<uint64_t> release_threshold;
@@ -172,7 +172,7 @@ struct TextNote {
 };
 
 struct DeviceInstant {
-    instant::Decomposition now;      // at the end: of the trace, of what was read so far, or before contexts ended at exit
+    instant::Decomposition now;  // at the end: of the trace, of what was read so far, or before contexts ended at exit
     instant::Decomposition at_peak;  // of Quantity::Device
     instant::AddressMap addresses;   // holes, at that same instant
     uint64_t footprint_peak = 0;     // most bytes of 2 MiB pages ever touched by plain device memory
@@ -182,14 +182,14 @@ struct Accounts {
     uint64_t events = 0;
     Moment first, last;
     std::map<trace::EventKind, uint64_t> events_by_kind;
-    std::vector<Total> totals;        // sorted by device, then quantity; kNoDevice last
-    std::vector<Site> sites;          // index = SiteId, unsorted
-    std::vector<Leak> leaks;          // everything left behind, by site; most bytes first, then most pieces
-    std::optional<Moment> exit;       // when contexts ended at exit, if they did
-    uint64_t late_frees = 0;          // of things that had ended with their context just before
+    std::vector<Total> totals;   // sorted by device, then quantity; kNoDevice last
+    std::vector<Site> sites;     // index = SiteId, unsorted
+    std::vector<Leak> leaks;     // everything left behind, by site; most bytes first, then most pieces
+    std::optional<Moment> exit;  // when contexts ended at exit, if they did
+    uint64_t late_frees = 0;     // of things that had ended with their context just before
     std::vector<HandleCount> handles;
-    std::vector<Failure> failures;    // the first kFirstFailures and the last kLastFailures, in order
-    uint64_t failures_total = 0;      // of all, also those not listed
+    std::vector<Failure> failures;  // the first kFirstFailures and the last kLastFailures, in order
+    uint64_t failures_total = 0;    // of all, also those not listed
     uint64_t failures_recovered = 0;
     std::vector<Thread> threads;      // by first event
     uint64_t threads_dropped = 0;     // more threads than kThreads: the longest silent ones were forgotten
@@ -198,7 +198,7 @@ struct Accounts {
     std::vector<PoolTotal> pools;
     std::map<uint8_t, DeviceInstant> devices;
     Oddities oddities;
-    std::vector<TextNote> notes;      // in order of appearance; at most kNotes
+    std::vector<TextNote> notes;    // in order of appearance; at most kNotes
     std::optional<Moment> stopped;  // RecordingStopped: nothing can be judged after it
     bool finished = false;          // the source's end was seen (Accountant::finish)
 

@@ -9,7 +9,9 @@ namespace vramtrace::accounts {
 namespace {
 
 // Ended by a decision of the program, not with its context or by a gap in the trace.
-bool is_churn(Ending ending) { return ending == Ending::Freed || ending == Ending::FreedByGraph; }
+bool is_churn(Ending ending) {
+    return ending == Ending::Freed || ending == Ending::FreedByGraph;
+}
 
 uint64_t lifetime_of(const Allocation& allocation, const replay::Release& release) {
     return release.moment.time > allocation.birth.time ? release.moment.time - allocation.birth.time : 0;
@@ -97,7 +99,9 @@ void CallSites::on_in_flight(const Allocation& allocation, const replay::Release
     site.in_flight.add(allocation.counted_bytes());
 }
 
-void CallSites::on_failed(const trace::Event&, SiteId site) { ++at(site).site.failures; }
+void CallSites::on_failed(const trace::Event&, SiteId site) {
+    ++at(site).site.failures;
+}
 
 uint64_t CallSites::median(const Record& record) {
     uint64_t seen = 0;

@@ -57,7 +57,9 @@ void DeviceSamples::check_peak(const Allocation& allocation, Moment moment) {
     device.after_peak.reset();
 }
 
-void DeviceSamples::on_allocate(const Allocation& allocation) { check_peak(allocation, allocation.birth); }
+void DeviceSamples::on_allocate(const Allocation& allocation) {
+    check_peak(allocation, allocation.birth);
+}
 
 void DeviceSamples::on_restore(const Allocation& allocation, const replay::Release&, Moment now) {
     check_peak(allocation, now);

@@ -43,9 +43,8 @@ void Failures::on_failed(const trace::Event& event, SiteId site) {
     if (waiting_.size() >= kWaitingThreads && waiting_.count(event.thread) == 0) return;
     std::deque<Waiting>& waiting = waiting_[event.thread];
     if (waiting.size() == kWaitingPerThread) waiting.pop_front();
-    const Kind kind = failure.runtime_only
-                          ? Kind::DeviceMemory
-                          : replay::kind_made_by(static_cast<trace::EventKind>(event.aux & 0xff));
+    const Kind kind = failure.runtime_only ? Kind::DeviceMemory
+                                           : replay::kind_made_by(static_cast<trace::EventKind>(event.aux & 0xff));
     waiting.push_back({number, site, kind, event.label, failure.runtime_only, event.size});
 }
 
@@ -57,7 +56,8 @@ void Failures::on_allocate(const Allocation& allocation) {
         if (waiting.bytes != allocation.bytes) return false;
         // cuMemCreate's failure does not tell host from device.
         const Kind kind = allocation.kind == Kind::PhysicalHost ? Kind::Physical : allocation.kind;
-        if (waiting.runtime_only ? waiting.bytes == 0 || waiting.label != allocation.label : waiting.kind != kind) return false;
+        if (waiting.runtime_only ? waiting.bytes == 0 || waiting.label != allocation.label : waiting.kind != kind)
+            return false;
         ++recovered_;
         sites_.recovered(waiting.site);
         if (Failure* failure = kept(waiting.number)) failure->recovered = allocation.birth;
@@ -73,7 +73,8 @@ void Failures::on_event(const trace::Event& event) {
         if (failure.device != event.device || event.time < failure.moment.time) return;
         const uint64_t distance = event.time - failure.moment.time;
         if (distance > kSampleReach || failure.sample.ticket > failure.moment.ticket) return;
-        if (failure.free_bytes && failure.moment.time - std::min(failure.sample.time, failure.moment.time) <= distance) return;
+        if (failure.free_bytes && failure.moment.time - std::min(failure.sample.time, failure.moment.time) <= distance)
+            return;
         failure.free_bytes = event.size;
         failure.total_bytes = event.aux;
         failure.sample = {event.sequence, event.time};

@@ -28,7 +28,8 @@ void Threads::forget_silent() {
     for (const auto& [id, thread] : threads_) tickets.push_back(thread.last.ticket);
     const auto middle = tickets.begin() + static_cast<std::ptrdiff_t>(tickets.size() / 2);
     std::nth_element(tickets.begin(), middle, tickets.end());
-    dropped_ += std::erase_if(threads_, [limit = *middle](const auto& entry) { return entry.second.last.ticket < limit; });
+    dropped_ +=
+        std::erase_if(threads_, [limit = *middle](const auto& entry) { return entry.second.last.ticket < limit; });
 }
 
 const Thread* Threads::find(uint32_t thread) const {

@@ -193,6 +193,9 @@ StatusRecord RingDrain::current_status() const {
     StatusRecord status;
     read_losses(*reader_.header(), 0, status.losses);
     status.notes = notes_;
+    const std::string no_room = no_room_sentence(reader_.header()->append_error.load(std::memory_order_relaxed));
+    if (!no_room.empty()) status.notes.push_back(no_room);
+    status.first_loss_time = reader_.header()->first_loss_time.load(std::memory_order_relaxed);
     status.missing_tickets = reader_.missing_tickets();
     return status;
 }

@@ -264,6 +264,10 @@ void ProcessTrace::finish() {
         const uint64_t voids = ring_void_ + ring_->void_tickets();
         if (ring_gaps_ > voids) status_.missing_tickets += ring_gaps_ - voids;
         read_losses(*ring_->header(), voids, status_.losses);
+        status_.first_loss_time = ring_->header()->first_loss_time.load(std::memory_order_relaxed);
+        const std::string no_room = no_room_sentence(ring_->header()->append_error.load(std::memory_order_relaxed));
+        const auto& told = status_.warnings;
+        if (!no_room.empty() && std::find(told.begin(), told.end(), no_room) == told.end()) warn(no_room);
         if (!running_ && !(container_ && container_->ended())) {
             status_.in_flight.resize(kInFlightSlots);
             status_.in_flight.resize(read_in_flight(*ring_->header(), status_.in_flight));

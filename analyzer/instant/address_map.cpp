@@ -12,7 +12,9 @@ namespace {
 using replay::Allocation;
 using replay::Kind;
 
-uint64_t bounded_end(uint64_t address, uint64_t bytes) { return address + std::min(bytes, UINT64_MAX - kPageBytes - address); }
+uint64_t bounded_end(uint64_t address, uint64_t bytes) {
+    return address + std::min(bytes, UINT64_MAX - kPageBytes - address);
+}
 
 HoleSummary summarize(const std::vector<Run>& areas, const std::vector<Run>& taken) {
     HoleSummary sum;
@@ -126,7 +128,8 @@ AddressMap map_addresses(const replay::Replay& replay, uint8_t device) {
     std::vector<Run> taken;
     taken.reserve(memory.size());
     for (const Allocation* allocation : memory) {
-        taken.push_back({allocation->address, bounded_end(allocation->address, allocation->bytes) - allocation->address});
+        taken.push_back(
+            {allocation->address, bounded_end(allocation->address, allocation->bytes) - allocation->address});
     }
     uint64_t pages = 0;
     const std::vector<Run> areas = touched_pages(taken, pages);
@@ -135,7 +138,8 @@ AddressMap map_addresses(const replay::Replay& replay, uint8_t device) {
     map.pinning = pinning_sites(memory);
 
     std::vector<Run> mapped;
-    for (const auto& [address, mapping] : replay.virtual_memory().mappings()) mapped.push_back({address, mapping.bytes});
+    for (const auto& [address, mapping] : replay.virtual_memory().mappings())
+        mapped.push_back({address, mapping.bytes});
     map.reservations = summarize(reservations, mapped);
     return map;
 }

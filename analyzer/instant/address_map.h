@@ -12,7 +12,7 @@
 namespace vramtrace::instant {
 
 struct HoleSummary {
-    uint64_t areas = 0;       // pages, or reservations
+    uint64_t areas = 0;  // pages, or reservations
     uint64_t area_bytes = 0;
     uint64_t taken_bytes = 0;
     uint64_t holes = 0;

@@ -23,7 +23,8 @@ enum class Part : uint8_t {
 
 struct Line {
     Part part = Part::LiveRequested;
-    int64_t bytes = 0;  // NotTraced is negative where more was asked for than the device holds: never backed, or lost ends
+    int64_t bytes =
+        0;  // NotTraced is negative where more was asked for than the device holds: never backed, or lost ends
     bool estimate = false;
     std::string_view formula;  // static text
 };
@@ -50,7 +51,9 @@ struct Inputs {
     std::optional<Sample> sample;
 
     // Bytes of the device that traced calls explain: live + rounding + what pools hold beyond their live bytes.
-    uint64_t rounding_bytes() const { return footprint_bytes > paged_live_bytes ? footprint_bytes - paged_live_bytes : 0; }
+    uint64_t rounding_bytes() const {
+        return footprint_bytes > paged_live_bytes ? footprint_bytes - paged_live_bytes : 0;
+    }
     uint64_t tracked_bytes() const { return live_bytes + rounding_bytes() + pool_pending_bytes + pool_unused_bytes; }
 };
 

@@ -40,12 +40,12 @@ struct Block {
 };
 struct SegmentSummary {
     uint64_t reserved = 0, live = 0, pending = 0, requested = 0, internal = 0;  // internal: live − requested
-    std::vector<uint64_t> holes;     // in segments that a live or pending block pins
-    uint64_t releasable = 0;         // segments without any live or pending block
-    uint64_t largest_hole = 0;       // in any segment
-    uint64_t largest_allocatable = 0;           // max(largest hole, driver free)
-    uint64_t largest_after_release = 0;         // the same after every releasable segment went back to the driver
-    uint64_t largest_after_pending = 0;         // the same after pending blocks completed and their segments went back
+    std::vector<uint64_t> holes;         // in segments that a live or pending block pins
+    uint64_t releasable = 0;             // segments without any live or pending block
+    uint64_t largest_hole = 0;           // in any segment
+    uint64_t largest_allocatable = 0;    // max(largest hole, driver free)
+    uint64_t largest_after_release = 0;  // the same after every releasable segment went back to the driver
+    uint64_t largest_after_pending = 0;  // the same after pending blocks completed and their segments went back
 };
 SegmentSummary summarize_segments(std::span<const std::vector<Block>> segments, uint64_t driver_free);
 

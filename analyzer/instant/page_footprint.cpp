@@ -33,7 +33,9 @@ bool is_paged(const replay::Allocation& allocation) {
 
 }  // namespace
 
-uint64_t PageFootprint::enter(uint64_t page) { return ++shared_[page] == 1 ? 1 : 0; }
+uint64_t PageFootprint::enter(uint64_t page) {
+    return ++shared_[page] == 1 ? 1 : 0;
+}
 
 uint64_t PageFootprint::leave(uint64_t page) {
     const auto place = shared_.find(page);
@@ -54,7 +56,9 @@ void PageFootprint::take(const replay::Allocation& allocation) {
     device.peak = std::max(device.peak, device.footprint);
 }
 
-void PageFootprint::on_allocate(const replay::Allocation& allocation) { take(allocation); }
+void PageFootprint::on_allocate(const replay::Allocation& allocation) {
+    take(allocation);
+}
 
 void PageFootprint::on_restore(const replay::Allocation& allocation, const replay::Release&, replay::Moment) {
     take(allocation);

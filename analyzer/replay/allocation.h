@@ -19,18 +19,19 @@ struct Moment {
 };
 
 enum AllocationFlags : uint8_t {
-    kOwnerDestroyed = 1,  // graph memory whose graph or executable graph is gone; a pool's memory after cuMemPoolDestroy
-    kPrimary = 2,         // a context handle that is a device's primary context
-    kMappedNow = 4,       // a graphics resource between map and unmap
+    kOwnerDestroyed =
+        1,           // graph memory whose graph or executable graph is gone; a pool's memory after cuMemPoolDestroy
+    kPrimary = 2,    // a context handle that is a device's primary context
+    kMappedNow = 4,  // a graphics resource between map and unmap
 };
 
 struct Allocation {
-    uint64_t id = 0;         // 1, 2, …: unique in a replay, in order of birth
-    uint64_t address = 0;    // 0 for things that have only a handle
-    uint64_t object = 0;     // VMM handle, array, module, …; graph memory: its graph
-    uint64_t bytes = 0;      // asked for. Counted in quantity(), unless that is Handle: then what is only borrowed
-    uint64_t pool = 0;       // pool memory: the pool's handle, 0 = the device's default pool
-    Moment birth;            // graph memory: the launch that made it live; site and stack are the node's
+    uint64_t id = 0;            // 1, 2, …: unique in a replay, in order of birth
+    uint64_t address = 0;       // 0 for things that have only a handle
+    uint64_t object = 0;        // VMM handle, array, module, …; graph memory: its graph
+    uint64_t bytes = 0;         // asked for. Counted in quantity(), unless that is Handle: then what is only borrowed
+    uint64_t pool = 0;          // pool memory: the pool's handle, 0 = the device's default pool
+    Moment birth;               // graph memory: the launch that made it live; site and stack are the node's
     uint64_t mapped_bytes = 0;  // VMM: bytes of it mapped now, summed over all mappings
     uint32_t references = 1;    // VMM handles, IPC openings, primary contexts
     uint32_t mappings = 0;      // VMM: mappings now; multicast: bindings now are not counted here

@@ -20,8 +20,10 @@ bool ends_with_context(Kind kind) {
         case Kind::GraphicsResource:
         case Kind::GraphExec:
         case Kind::Stream:
-        case Kind::Event: return true;
-        default: return false;
+        case Kind::Event:
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -59,7 +61,9 @@ void Contexts::destroy(const trace::Event& event) {
     if (handle != nullptr) core_.end(handle, Ending::Freed, event);
 }
 
-void Contexts::retain_primary(const trace::Event& event) { reference_primary(event, event.object); }
+void Contexts::retain_primary(const trace::Event& event) {
+    reference_primary(event, event.object);
+}
 
 void Contexts::reference_primary(const trace::Event& event, uint64_t handle) {
     if (handle != 0) primary_handles_[event.device] = handle;
@@ -77,7 +81,9 @@ void Contexts::reference_primary(const trace::Event& event, uint64_t handle) {
     core_.allocate(made, event);
 }
 
-void Contexts::release_primary(const trace::Event& event) { drop_primary(event.device, event); }
+void Contexts::release_primary(const trace::Event& event) {
+    drop_primary(event.device, event);
+}
 
 void Contexts::drop_primary(uint8_t device, const trace::Event& event) {
     Allocation* primary = core_.live().find(Space::Primary, device);
@@ -92,7 +98,9 @@ void Contexts::drop_primary(uint8_t device, const trace::Event& event) {
 }
 
 // A reset ends what the context holds; its references stay and want their releases.
-void Contexts::reset_primary(const trace::Event& event) { end_primary(event.device, event); }
+void Contexts::reset_primary(const trace::Event& event) {
+    end_primary(event.device, event);
+}
 
 bool Contexts::is_primary(const Known& known, uint8_t device) const {
     if (known.device != device) return false;
@@ -116,7 +124,8 @@ template <typename Belongs>
 void Contexts::end_all(Belongs&& belongs, const trace::Event& event) {
     for (Observer* observer : core_.observers()) observer->on_context_end(event);
     core_.live().for_each([&](Allocation& allocation) {
-        if (ends_with_context(allocation.kind) && belongs(allocation)) core_.end(&allocation, Ending::ContextEnded, event);
+        if (ends_with_context(allocation.kind) && belongs(allocation))
+            core_.end(&allocation, Ending::ContextEnded, event);
     });
 }
 
@@ -155,7 +164,8 @@ bool Contexts::means_gone(uint16_t result) const {
             return true;
         case 201:  // INVALID_CONTEXT: no context, or one that is no more
             return any_ended_;
-        default: return false;
+        default:
+            return false;
     }
 }
 

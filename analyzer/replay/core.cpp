@@ -45,7 +45,7 @@ Allocation* Core::allocate(Allocation allocation, const trace::Event& event) {
 }
 
 void Core::end(Allocation* allocation, Ending ending, const trace::Event& event) {
-    const Release release{ending,      {event.sequence, event.time}, event.stack, event.thread, event.api, event.label};
+    const Release release{ending, {event.sequence, event.time}, event.stack, event.thread, event.api, event.label};
     live_.remove(allocation);
     for (Observer* observer : observers_) observer->on_release(*allocation, release);
     if (open_ != nullptr) {
@@ -77,7 +77,9 @@ void Core::unmatched_use(const trace::Event& event) {
     ++oddities_.unmatched_by_kind[event.kind];
 }
 
-void Core::begin_release(const trace::Event& event) { open_ = &log_.open(event); }
+void Core::begin_release(const trace::Event& event) {
+    open_ = &log_.open(event);
+}
 
 void Core::on_refusal(std::function<void()> take_back) {
     if (open_ != nullptr) open_->take_back.push_back(std::move(take_back));
@@ -107,7 +109,8 @@ void Core::refuse(const trace::Event& free_failed, bool context_gone) {
         const auto [allocation, ending] = record->ended[i];
         record->release.ending = ending;
         if (live_.revive(allocation)) {
-            for (Observer* observer : observers_) observer->on_restore(*allocation, record->release, {free_failed.sequence, free_failed.time});
+            for (Observer* observer : observers_)
+                observer->on_restore(*allocation, record->release, {free_failed.sequence, free_failed.time});
         } else {
             // Its name was given out again meanwhile: the refusal cannot be what it says, the end stands.
             ++oddities_.refused_unknown;

@@ -93,7 +93,8 @@ void Graphs::end_capture(const trace::Event& event) {
         captures_.erase(place);
     }
     if (event.object == 0) {  // failed: what was captured will never be launched
-        if (capture.graph != 0 && core_.live().find(Space::Graph, capture.graph) == nullptr) graphs_.erase(capture.graph);
+        if (capture.graph != 0 && core_.live().find(Space::Graph, capture.graph) == nullptr)
+            graphs_.erase(capture.graph);
         return;
     }
     if (!capture.nodes.empty()) {
@@ -169,8 +170,8 @@ void Graphs::destroy_exec(const trace::Event& event) {
         for (const auto& node : all) {
             Allocation* memory = node->live.get(core_.live());
             if (memory == nullptr) continue;
-            memory->flags = static_cast<uint8_t>(destroyed ? memory->flags | kOwnerDestroyed
-                                                           : memory->flags & ~kOwnerDestroyed);
+            memory->flags =
+                static_cast<uint8_t>(destroyed ? memory->flags | kOwnerDestroyed : memory->flags & ~kOwnerDestroyed);
         }
     };
     mark(*nodes, true);
@@ -192,7 +193,8 @@ void Graphs::destroy(const trace::Event& event) {
     for (const auto& node : nodes) {
         if (node->what == Node::What::Child) children.push_back(node);
     }
-    core_.on_refusal([this, graph = event.object, nodes = std::move(nodes)]() mutable { graphs_[graph] = std::move(nodes); });
+    core_.on_refusal(
+        [this, graph = event.object, nodes = std::move(nodes)]() mutable { graphs_[graph] = std::move(nodes); });
     for (const auto& node : children) {
         trace::Event of_child = event;
         of_child.object = node->child;

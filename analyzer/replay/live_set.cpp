@@ -11,29 +11,48 @@ Space space_of(Kind kind) {
         case Kind::GraphMemory:
         case Kind::ImportedPointer:
         case Kind::IpcMemory:
-        case Kind::ExternalBuffer: return Space::Memory;
-        case Kind::HostMemory: return Space::Host;
-        case Kind::RegisteredMemory: return Space::Registered;
-        case Kind::AddressRange: return Space::Range;
+        case Kind::ExternalBuffer:
+            return Space::Memory;
+        case Kind::HostMemory:
+            return Space::Host;
+        case Kind::RegisteredMemory:
+            return Space::Registered;
+        case Kind::AddressRange:
+            return Space::Range;
         case Kind::Physical:
         case Kind::PhysicalHost:
         case Kind::ImportedPhysical:
-        case Kind::Multicast: return Space::Physical;
-        case Kind::Array: return Space::Array;
+        case Kind::Multicast:
+            return Space::Physical;
+        case Kind::Array:
+            return Space::Array;
         case Kind::Mipmap:
-        case Kind::ExternalMipmap: return Space::Mipmap;
-        case Kind::Module: return Space::Module;
-        case Kind::Library: return Space::Library;
-        case Kind::ExternalMemory: return Space::External;
-        case Kind::GraphicsResource: return Space::Graphics;
-        case Kind::Pool: return Space::Pool;
-        case Kind::Graph: return Space::Graph;
-        case Kind::GraphExec: return Space::GraphExec;
-        case Kind::Context: return Space::Context;
-        case Kind::PrimaryContext: return Space::Primary;
-        case Kind::GreenContext: return Space::Green;
-        case Kind::Stream: return Space::Stream;
-        case Kind::Event: return Space::Event;
+        case Kind::ExternalMipmap:
+            return Space::Mipmap;
+        case Kind::Module:
+            return Space::Module;
+        case Kind::Library:
+            return Space::Library;
+        case Kind::ExternalMemory:
+            return Space::External;
+        case Kind::GraphicsResource:
+            return Space::Graphics;
+        case Kind::Pool:
+            return Space::Pool;
+        case Kind::Graph:
+            return Space::Graph;
+        case Kind::GraphExec:
+            return Space::GraphExec;
+        case Kind::Context:
+            return Space::Context;
+        case Kind::PrimaryContext:
+            return Space::Primary;
+        case Kind::GreenContext:
+            return Space::Green;
+        case Kind::Stream:
+            return Space::Stream;
+        case Kind::Event:
+            return Space::Event;
     }
     return Space::Memory;
 }
@@ -43,9 +62,12 @@ uint64_t LiveSet::name_of(const Allocation& allocation) {
         case Space::Memory:
         case Space::Host:
         case Space::Registered:
-        case Space::Range: return allocation.address;
-        case Space::Primary: return allocation.device;
-        default: return allocation.object;
+        case Space::Range:
+            return allocation.address;
+        case Space::Primary:
+            return allocation.device;
+        default:
+            return allocation.object;
     }
 }
 

@@ -63,9 +63,10 @@ void Pools::destroy(const trace::Event& event) {
 void Pools::mark_owner(std::pair<uint8_t, uint64_t> key, bool destroyed) {
     if (state(key).live_count == 0) return;
     core_.live().for_each([&](Allocation& allocation) {
-        if (allocation.kind != Kind::PoolMemory || allocation.pool != key.second || allocation.device != key.first) return;
-        allocation.flags = static_cast<uint8_t>(destroyed ? allocation.flags | kOwnerDestroyed
-                                                          : allocation.flags & ~kOwnerDestroyed);
+        if (allocation.kind != Kind::PoolMemory || allocation.pool != key.second || allocation.device != key.first)
+            return;
+        allocation.flags =
+            static_cast<uint8_t>(destroyed ? allocation.flags | kOwnerDestroyed : allocation.flags & ~kOwnerDestroyed);
     });
 }
 
@@ -87,7 +88,9 @@ void Pools::import_pointer(const trace::Event& event) {
     core_.allocate(made, event);
 }
 
-void Pools::set_current(const trace::Event& event) { current_[event.device] = event.object; }
+void Pools::set_current(const trace::Event& event) {
+    current_[event.device] = event.object;
+}
 
 void Pools::set_attribute(const trace::Event& event) {
     if (event.aux == kReleaseThreshold) state(meant(event)).release_threshold = event.size;
@@ -95,7 +98,8 @@ void Pools::set_attribute(const trace::Event& event) {
 
 void Pools::sample(const trace::Event& event) {
     PoolState& pool = state(meant(event));
-    pool.last = PoolSample{pool.pool, pool.device, {event.sequence, event.time}, event.size, event.aux, pool.live_bytes};
+    pool.last =
+        PoolSample{pool.pool, pool.device, {event.sequence, event.time}, event.size, event.aux, pool.live_bytes};
     pool.peak_reserved = std::max(pool.peak_reserved, event.size);
     for (Observer* observer : core_.observers()) observer->on_pool_sample(*pool.last);
 }

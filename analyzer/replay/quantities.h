@@ -61,13 +61,19 @@ constexpr Quantity quantity_of(Kind kind) {
         case Kind::Physical:
         case Kind::Array:
         case Kind::Mipmap:
-        case Kind::Module: return Quantity::Device;
-        case Kind::ManagedMemory: return Quantity::Managed;
+        case Kind::Module:
+            return Quantity::Device;
+        case Kind::ManagedMemory:
+            return Quantity::Managed;
         case Kind::HostMemory:
-        case Kind::PhysicalHost: return Quantity::HostPinned;
-        case Kind::RegisteredMemory: return Quantity::HostRegistered;
-        case Kind::AddressRange: return Quantity::AddressSpace;
-        default: return Quantity::Handle;
+        case Kind::PhysicalHost:
+            return Quantity::HostPinned;
+        case Kind::RegisteredMemory:
+            return Quantity::HostRegistered;
+        case Kind::AddressRange:
+            return Quantity::AddressSpace;
+        default:
+            return Quantity::Handle;
     }
 }
 

@@ -23,8 +23,8 @@ struct Ended {
 struct ReleaseRecord {
     uint64_t ticket = 0;
     trace::EventKind kind = trace::EventKind::None;
-    bool known = false;    // it was of something
-    bool matched = true;   // … that was live
+    bool known = false;   // it was of something
+    bool matched = true;  // … that was live
     Release release;
     std::vector<Ended> ended;
     std::vector<std::function<void()>> take_back;  // what else it changed; undone from last to first

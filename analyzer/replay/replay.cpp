@@ -8,7 +8,9 @@ namespace vramtrace::replay {
 
 using trace::EventKind;
 
-Replay::Replay() { attach(pools_); }
+Replay::Replay() {
+    attach(pools_);
+}
 
 void Replay::apply(const trace::Event& event) {
     if (any_ && event.sequence <= last_.sequence) ++core_.oddities().out_of_order;
@@ -27,8 +29,10 @@ void Replay::apply(const trace::Event& event) {
 void Replay::change(const trace::Event& event) {
     switch (event.kind) {
         // device_memory, host_memory: an address is all there is to know.
-        case EventKind::DeviceAlloc: return addressed(event, Kind::DeviceMemory);
-        case EventKind::ManagedAlloc: return addressed(event, Kind::ManagedMemory);
+        case EventKind::DeviceAlloc:
+            return addressed(event, Kind::DeviceMemory);
+        case EventKind::ManagedAlloc:
+            return addressed(event, Kind::ManagedMemory);
         // Whatever one call ends by its name.
         case EventKind::DeviceFree:
         case EventKind::PoolFree:
@@ -45,39 +49,68 @@ void Replay::change(const trace::Event& event) {
             if (const auto name = released_name(event)) core_.release(name->first, name->second, event);
             return;
 
-        case EventKind::HostAlloc: return addressed(event, Kind::HostMemory);
-        case EventKind::HostRegister: return addressed(event, Kind::RegisteredMemory);
+        case EventKind::HostAlloc:
+            return addressed(event, Kind::HostMemory);
+        case EventKind::HostRegister:
+            return addressed(event, Kind::RegisteredMemory);
 
-        case EventKind::PoolCreate: return pools_.create(event);
-        case EventKind::PoolDestroy: return pools_.destroy(event);
-        case EventKind::PoolAlloc: return pools_.allocate(event);
-        case EventKind::PoolSetAttribute: return pools_.set_attribute(event);
-        case EventKind::DeviceSetPool: return pools_.set_current(event);
-        case EventKind::PoolPointerImport: return pools_.import_pointer(event);
-        case EventKind::PoolInfo: return pools_.sample(event);
+        case EventKind::PoolCreate:
+            return pools_.create(event);
+        case EventKind::PoolDestroy:
+            return pools_.destroy(event);
+        case EventKind::PoolAlloc:
+            return pools_.allocate(event);
+        case EventKind::PoolSetAttribute:
+            return pools_.set_attribute(event);
+        case EventKind::DeviceSetPool:
+            return pools_.set_current(event);
+        case EventKind::PoolPointerImport:
+            return pools_.import_pointer(event);
+        case EventKind::PoolInfo:
+            return pools_.sample(event);
 
-        case EventKind::AddressReserve: return virtual_memory_.reserve(event);
-        case EventKind::AddressFree: return virtual_memory_.free_addresses(event);
-        case EventKind::PhysicalCreate: return virtual_memory_.create(event);
-        case EventKind::PhysicalImport: return virtual_memory_.import(event);
-        case EventKind::PhysicalRetain: return virtual_memory_.retain(event);
-        case EventKind::PhysicalRelease: return virtual_memory_.release(event);
-        case EventKind::Map: return virtual_memory_.map(event);
-        case EventKind::Unmap: return virtual_memory_.unmap(event);
-        case EventKind::MulticastCreate: return virtual_memory_.create_multicast(event);
-        case EventKind::MulticastBind: return virtual_memory_.bind(event, true);
-        case EventKind::MulticastUnbind: return virtual_memory_.bind(event, false);
+        case EventKind::AddressReserve:
+            return virtual_memory_.reserve(event);
+        case EventKind::AddressFree:
+            return virtual_memory_.free_addresses(event);
+        case EventKind::PhysicalCreate:
+            return virtual_memory_.create(event);
+        case EventKind::PhysicalImport:
+            return virtual_memory_.import(event);
+        case EventKind::PhysicalRetain:
+            return virtual_memory_.retain(event);
+        case EventKind::PhysicalRelease:
+            return virtual_memory_.release(event);
+        case EventKind::Map:
+            return virtual_memory_.map(event);
+        case EventKind::Unmap:
+            return virtual_memory_.unmap(event);
+        case EventKind::MulticastCreate:
+            return virtual_memory_.create_multicast(event);
+        case EventKind::MulticastBind:
+            return virtual_memory_.bind(event, true);
+        case EventKind::MulticastUnbind:
+            return virtual_memory_.bind(event, false);
 
-        case EventKind::ArrayCreate: return named(event, Kind::Array);
-        case EventKind::MipmapCreate: return named(event, Kind::Mipmap);
+        case EventKind::ArrayCreate:
+            return named(event, Kind::Array);
+        case EventKind::MipmapCreate:
+            return named(event, Kind::Mipmap);
 
-        case EventKind::IpcOpen: return sharing_.open_ipc(event);
-        case EventKind::IpcClose: return sharing_.close_ipc(event);
-        case EventKind::ExternalImport: return sharing_.import_external(event);
-        case EventKind::ExternalBuffer: return sharing_.map_buffer(event);
-        case EventKind::ExternalMipmap: return sharing_.map_mipmap(event);
-        case EventKind::GraphicsMap: return sharing_.map_graphics(event);
-        case EventKind::GraphicsUnmap: return sharing_.unmap_graphics(event);
+        case EventKind::IpcOpen:
+            return sharing_.open_ipc(event);
+        case EventKind::IpcClose:
+            return sharing_.close_ipc(event);
+        case EventKind::ExternalImport:
+            return sharing_.import_external(event);
+        case EventKind::ExternalBuffer:
+            return sharing_.map_buffer(event);
+        case EventKind::ExternalMipmap:
+            return sharing_.map_mipmap(event);
+        case EventKind::GraphicsMap:
+            return sharing_.map_graphics(event);
+        case EventKind::GraphicsUnmap:
+            return sharing_.unmap_graphics(event);
         case EventKind::GraphicsUnregister:
             // Registered but never mapped: it was never seen, and that is no surprise.
             if (core_.live().find(Space::Graphics, event.object) != nullptr) {
@@ -85,34 +118,58 @@ void Replay::change(const trace::Event& event) {
             }
             return;
 
-        case EventKind::GraphAlloc: return graphs_.add_alloc(event);
-        case EventKind::GraphFree: return graphs_.add_free(event);
-        case EventKind::GraphInstantiate: return graphs_.instantiate(event);
-        case EventKind::GraphLaunch: return graphs_.launch(event);
-        case EventKind::GraphExecDestroy: return graphs_.destroy_exec(event);
-        case EventKind::GraphDestroy: return graphs_.destroy(event);
-        case EventKind::GraphNodeDestroy: return graphs_.destroy_node(event);
-        case EventKind::GraphChild: return graphs_.add_child(event);
-        case EventKind::CaptureBegin: return graphs_.begin_capture(event);
-        case EventKind::CaptureEnd: return graphs_.end_capture(event);
+        case EventKind::GraphAlloc:
+            return graphs_.add_alloc(event);
+        case EventKind::GraphFree:
+            return graphs_.add_free(event);
+        case EventKind::GraphInstantiate:
+            return graphs_.instantiate(event);
+        case EventKind::GraphLaunch:
+            return graphs_.launch(event);
+        case EventKind::GraphExecDestroy:
+            return graphs_.destroy_exec(event);
+        case EventKind::GraphDestroy:
+            return graphs_.destroy(event);
+        case EventKind::GraphNodeDestroy:
+            return graphs_.destroy_node(event);
+        case EventKind::GraphChild:
+            return graphs_.add_child(event);
+        case EventKind::CaptureBegin:
+            return graphs_.begin_capture(event);
+        case EventKind::CaptureEnd:
+            return graphs_.end_capture(event);
 
-        case EventKind::ContextCreate: return contexts_.create(event);
-        case EventKind::ContextSeen: return contexts_.seen(event);
-        case EventKind::ContextDestroy: return contexts_.destroy(event);
-        case EventKind::PrimaryRetain: return contexts_.retain_primary(event);
-        case EventKind::PrimaryRelease: return contexts_.release_primary(event);
-        case EventKind::PrimaryReset: return contexts_.reset_primary(event);
-        case EventKind::GreenCreate: return contexts_.create_green(event);
-        case EventKind::GreenDestroy: return contexts_.destroy_green(event);
+        case EventKind::ContextCreate:
+            return contexts_.create(event);
+        case EventKind::ContextSeen:
+            return contexts_.seen(event);
+        case EventKind::ContextDestroy:
+            return contexts_.destroy(event);
+        case EventKind::PrimaryRetain:
+            return contexts_.retain_primary(event);
+        case EventKind::PrimaryRelease:
+            return contexts_.release_primary(event);
+        case EventKind::PrimaryReset:
+            return contexts_.reset_primary(event);
+        case EventKind::GreenCreate:
+            return contexts_.create_green(event);
+        case EventKind::GreenDestroy:
+            return contexts_.destroy_green(event);
 
-        case EventKind::ModuleLoad: return named(event, Kind::Module);
-        case EventKind::LibraryLoad: return named(event, Kind::Library);
-        case EventKind::StreamCreate: return named(event, Kind::Stream);
-        case EventKind::EventCreate: return named(event, Kind::Event);
+        case EventKind::ModuleLoad:
+            return named(event, Kind::Module);
+        case EventKind::LibraryLoad:
+            return named(event, Kind::Library);
+        case EventKind::StreamCreate:
+            return named(event, Kind::Stream);
+        case EventKind::EventCreate:
+            return named(event, Kind::Event);
 
         case EventKind::CallFailed:
-        case EventKind::RuntimeFailed: return failed(event);
-        case EventKind::FreeFailed: return core_.refuse(event, contexts_.means_gone(event.result));
+        case EventKind::RuntimeFailed:
+            return failed(event);
+        case EventKind::FreeFailed:
+            return core_.refuse(event, contexts_.means_gone(event.result));
 
         // Views, hints, samples and notes: nothing begins or ends. Observers have seen them.
         case EventKind::None:
@@ -126,7 +183,8 @@ void Replay::change(const trace::Event& event) {
         case EventKind::Unhooked:
         case EventKind::BlindSpot:
         case EventKind::RecordingStopped:
-        case EventKind::RecordingStarted: return;
+        case EventKind::RecordingStarted:
+            return;
     }
     ++core_.oddities().unknown_events;
 }
@@ -146,7 +204,8 @@ void Replay::named(const trace::Event& event, Kind kind) {
 }
 
 void Replay::failed(const trace::Event& event) {
-    const auto attempted = event.kind == EventKind::CallFailed ? static_cast<EventKind>(event.aux & 0xff) : EventKind::None;
+    const auto attempted =
+        event.kind == EventKind::CallFailed ? static_cast<EventKind>(event.aux & 0xff) : EventKind::None;
     const Origin origin = core_.origin(event, kind_made_by(attempted), event.device);
     for (Observer* observer : core_.observers()) observer->on_failed(event, origin.site);
 }
@@ -174,102 +233,6 @@ void Replay::finish() {
     for (Allocation* allocation : lost) {
         ++core_.oddities().lost_frees;
         core_.end(allocation, Ending::LostFree, last_);
-    }
-}
-
-bool is_release(EventKind kind) {
-    switch (kind) {
-        case EventKind::DeviceFree:
-        case EventKind::HostFree:
-        case EventKind::HostUnregister:
-        case EventKind::PoolDestroy:
-        case EventKind::PoolTrim:
-        case EventKind::PoolFree:
-        case EventKind::AddressFree:
-        case EventKind::PhysicalRelease:
-        case EventKind::Unmap:
-        case EventKind::MulticastUnbind:
-        case EventKind::ArrayDestroy:
-        case EventKind::MipmapDestroy:
-        case EventKind::IpcClose:
-        case EventKind::ExternalDestroy:
-        case EventKind::GraphicsUnmap:
-        case EventKind::GraphicsUnregister:
-        case EventKind::GraphFree:  // a captured cuMemFreeAsync
-        case EventKind::GraphExecDestroy:
-        case EventKind::GraphDestroy:
-        case EventKind::GraphNodeDestroy:
-        case EventKind::GraphTrim:
-        case EventKind::ContextDestroy:
-        case EventKind::PrimaryRelease:
-        case EventKind::PrimaryReset:
-        case EventKind::GreenDestroy:
-        case EventKind::ModuleUnload:
-        case EventKind::LibraryUnload:
-        case EventKind::StreamDestroy:
-        case EventKind::EventDestroy: return true;
-        default: return false;
-    }
-}
-
-std::optional<std::pair<Space, uint64_t>> released_name(const trace::Event& event) {
-    const auto at = [&event](Space space) -> std::optional<std::pair<Space, uint64_t>> {
-        if (event.address == 0) return std::nullopt;
-        return std::pair(space, event.address);
-    };
-    switch (event.kind) {
-        case EventKind::DeviceFree:
-        case EventKind::PoolFree:
-        case EventKind::IpcClose: return at(Space::Memory);
-        case EventKind::HostFree: return at(Space::Host);
-        case EventKind::HostUnregister: return at(Space::Registered);
-        case EventKind::AddressFree: return at(Space::Range);
-        case EventKind::ArrayDestroy: return std::pair(Space::Array, event.object);
-        case EventKind::MipmapDestroy: return std::pair(Space::Mipmap, event.object);
-        case EventKind::ExternalDestroy: return std::pair(Space::External, event.object);
-        case EventKind::GraphicsUnregister: return std::pair(Space::Graphics, event.object);
-        case EventKind::ModuleUnload: return std::pair(Space::Module, event.object);
-        case EventKind::LibraryUnload: return std::pair(Space::Library, event.object);
-        case EventKind::StreamDestroy: return std::pair(Space::Stream, event.object);
-        case EventKind::EventDestroy: return std::pair(Space::Event, event.object);
-        default: return std::nullopt;
-    }
-}
-
-Kind kind_made_by(EventKind kind) {
-    switch (kind) {
-        case EventKind::ManagedAlloc: return Kind::ManagedMemory;
-        case EventKind::HostAlloc: return Kind::HostMemory;
-        case EventKind::HostRegister: return Kind::RegisteredMemory;
-        case EventKind::PoolAlloc: return Kind::PoolMemory;
-        case EventKind::PoolCreate: return Kind::Pool;
-        case EventKind::PoolPointerImport: return Kind::ImportedPointer;
-        case EventKind::AddressReserve: return Kind::AddressRange;
-        case EventKind::PhysicalCreate:
-        case EventKind::Map: return Kind::Physical;
-        case EventKind::PhysicalImport:
-        case EventKind::PhysicalRetain: return Kind::ImportedPhysical;
-        case EventKind::MulticastCreate:
-        case EventKind::MulticastBind: return Kind::Multicast;
-        case EventKind::ArrayCreate: return Kind::Array;
-        case EventKind::MipmapCreate: return Kind::Mipmap;
-        case EventKind::IpcOpen: return Kind::IpcMemory;
-        case EventKind::ExternalImport: return Kind::ExternalMemory;
-        case EventKind::ExternalBuffer: return Kind::ExternalBuffer;
-        case EventKind::ExternalMipmap: return Kind::ExternalMipmap;
-        case EventKind::GraphicsMap: return Kind::GraphicsResource;
-        case EventKind::GraphAlloc:
-        case EventKind::GraphFree:
-        case EventKind::GraphLaunch: return Kind::GraphMemory;
-        case EventKind::GraphInstantiate: return Kind::GraphExec;
-        case EventKind::ContextCreate: return Kind::Context;
-        case EventKind::PrimaryRetain: return Kind::PrimaryContext;
-        case EventKind::GreenCreate: return Kind::GreenContext;
-        case EventKind::ModuleLoad: return Kind::Module;
-        case EventKind::LibraryLoad: return Kind::Library;
-        case EventKind::StreamCreate: return Kind::Stream;
-        case EventKind::EventCreate: return Kind::Event;
-        default: return Kind::DeviceMemory;
     }
 }
 

@@ -2,11 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <utility>
 
 #include "analyzer/replay/contexts.h"
 #include "analyzer/replay/core.h"
+#include "analyzer/replay/event_kinds.h"
 #include "analyzer/replay/graphs.h"
 #include "analyzer/replay/observer.h"
 #include "analyzer/replay/pools.h"
@@ -56,12 +55,5 @@ private:
     bool any_ = false;
     trace::Event last_;
 };
-
-// Events that are recorded before their real call and may therefore be taken back.
-bool is_release(trace::EventKind kind);
-// The space and name of the one thing that a release event ends, if it is of such a kind and names something.
-std::optional<std::pair<Space, uint64_t>> released_name(const trace::Event& event);
-// What an attempt of that kind would have made; DeviceMemory where the event does not say.
-Kind kind_made_by(trace::EventKind kind);
 
 }  // namespace vramtrace::replay

@@ -8,7 +8,9 @@ namespace {
 
 constexpr uint32_t kLocationDevice = 1;  // CU_MEM_LOCATION_TYPE_DEVICE; every other known type is the host
 
-uint64_t end_of(uint64_t address, uint64_t bytes) { return bytes > UINT64_MAX - address ? UINT64_MAX : address + bytes; }
+uint64_t end_of(uint64_t address, uint64_t bytes) {
+    return bytes > UINT64_MAX - address ? UINT64_MAX : address + bytes;
+}
 
 }  // namespace
 
@@ -176,8 +178,9 @@ bool VirtualMemory::cut(uint64_t address, uint64_t bytes, Ending ending, const t
 
 void VirtualMemory::put_back(uint64_t address, const Mapping& piece) {
     const auto next = mappings_.lower_bound(address);
-    const bool taken = (next != mappings_.end() && next->first < end_of(address, piece.bytes)) ||
-                       (next != mappings_.begin() && end_of(std::prev(next)->first, std::prev(next)->second.bytes) > address);
+    const bool taken =
+        (next != mappings_.end() && next->first < end_of(address, piece.bytes)) ||
+        (next != mappings_.begin() && end_of(std::prev(next)->first, std::prev(next)->second.bytes) > address);
     if (taken) {
         ++core_.oddities().refused_unknown;
         return;
@@ -192,6 +195,8 @@ void VirtualMemory::reserve(const trace::Event& event) {
     core_.allocate(made, event);
 }
 
-void VirtualMemory::free_addresses(const trace::Event& event) { core_.release(Space::Range, event.address, event); }
+void VirtualMemory::free_addresses(const trace::Event& event) {
+    core_.release(Space::Range, event.address, event);
+}
 
 }  // namespace vramtrace::replay

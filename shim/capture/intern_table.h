@@ -10,7 +10,7 @@
 
 // A HASH INDEX over things that lie elsewhere and never change: hash → definition id, without a lock.
 //
-//   levels:  [0] 4096 places   [1] 4 × as many   …   [7]        searched from the newest to the oldest
+//   levels:  [0] 4096 places   [1] 4 × as many   … (4 Mi at most)        searched from the newest to the oldest
 //   place:   0 = free, else | upper 36 bits of the hash | definition id (28 bits) |
 //
 // Places are taken by CAS and never given back. The hash only says where to look: `equal(id)` decides. Two threads that
@@ -20,7 +20,7 @@ namespace vramtrace::shim {
 // Usable when zero-filled.
 class InternTable {
 public:
-    static constexpr unsigned kLevels = 8, kFirstBits = 12, kBitsPerLevel = 2;
+    static constexpr unsigned kLevels = 8, kFirstBits = 12, kBitsPerLevel = 2, kMostBits = 22;
 
     template <typename Equal>
     trace::DefinitionId find(uint64_t hash, Equal&& equal) const {
@@ -43,7 +43,7 @@ public:
     bool has_room() {
         const unsigned level = level_.load(std::memory_order_acquire);
         if (places_[level].load(std::memory_order_acquire) == nullptr) return open_level(level);
-        const size_t most = (mask_of(level) + 1) / 4 * 3;
+        const size_t most = (mask_of(level) + 1) / 8 * 5;
         if (used_[level].load(std::memory_order_relaxed) < most) return true;
         return open_level(level + 1);
     }
@@ -51,24 +51,25 @@ public:
     // Remembers `id`, unless an equal thing was put there meanwhile: then that one's id is the answer.
     template <typename Equal>
     trace::DefinitionId insert(uint64_t hash, trace::DefinitionId id, Equal&& equal) {
-        const unsigned level = level_.load(std::memory_order_acquire);
-        std::atomic<uint64_t>* places = places_[level].load(std::memory_order_acquire);
-        if (places == nullptr) return id;
-        const size_t mask = mask_of(level);
-        for (size_t probe = 0, at = hash & mask; probe < kProbes; ++probe, at = (at + 1) & mask) {
-            uint64_t place = places[at].load(std::memory_order_acquire);
-            // release: the thing is complete before its id is seen; pairs with the acquire in find().
-            if (place == 0 &&
-                places[at].compare_exchange_strong(place, (hash & kHashBits) | id, std::memory_order_acq_rel,
-                                                   std::memory_order_acquire)) {
-                used_[level].fetch_add(1, std::memory_order_relaxed);
-                return id;
+        for (unsigned level = level_.load(std::memory_order_acquire); level < kLevels; ++level) {
+            if (!open_level(level)) break;
+            std::atomic<uint64_t>* places = places_[level].load(std::memory_order_acquire);
+            const size_t mask = mask_of(level);
+            for (size_t probe = 0, at = hash & mask; probe < kProbes; ++probe, at = (at + 1) & mask) {
+                uint64_t place = places[at].load(std::memory_order_acquire);
+                // release: the thing is complete before its id is seen; pairs with the acquire in find().
+                if (place == 0 &&
+                    places[at].compare_exchange_strong(place, (hash & kHashBits) | id, std::memory_order_acq_rel,
+                                                       std::memory_order_acquire)) {
+                    used_[level].fetch_add(1, std::memory_order_relaxed);
+                    return id;
+                }
+                if (((place ^ hash) & kHashBits) == 0 && equal(id_of(place))) return id_of(place);
             }
-            if (((place ^ hash) & kHashBits) == 0 && equal(id_of(place))) return id_of(place);
+            used_[level].store(static_cast<uint32_t>(mask + 1),
+                               std::memory_order_relaxed);  // crowded: the next one is due
         }
-        // A crowded neighbourhood: the next level is due. This thing is found again only if it is inserted there.
-        used_[level].store(mask + 1, std::memory_order_relaxed);
-        return id;
+        return id;  // remembered by nobody; has_room() says no from now on
     }
 
 private:
@@ -78,7 +79,10 @@ private:
     static constexpr trace::DefinitionId id_of(uint64_t place) {
         return static_cast<trace::DefinitionId>(place & ~kHashBits);
     }
-    static constexpr size_t mask_of(unsigned level) { return (size_t{1} << (kFirstBits + kBitsPerLevel * level)) - 1; }
+    static constexpr size_t mask_of(unsigned level) {
+        const unsigned bits = kFirstBits + kBitsPerLevel * level;
+        return (size_t{1} << (bits < kMostBits ? bits : kMostBits)) - 1;
+    }
 
     bool open_level(unsigned level) {
         if (level >= kLevels) return false;
@@ -90,8 +94,9 @@ private:
             // release, pairs with the acquire in find(); the loser's memory is lost.
             places_[level].compare_exchange_strong(none, fresh, std::memory_order_acq_rel, std::memory_order_acquire);
         }
-        unsigned before = level == 0 ? 0 : level - 1;
-        level_.compare_exchange_strong(before, level, std::memory_order_acq_rel, std::memory_order_acquire);
+        uint32_t newest = level_.load(std::memory_order_acquire);
+        while (newest < level && !level_.compare_exchange_weak(newest, level, std::memory_order_acq_rel)) {
+        }
         return true;
     }
 

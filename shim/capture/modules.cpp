@@ -68,6 +68,7 @@ struct ModuleList::Group {
     uintptr_t start = 0, end = 0;
     uintptr_t text_start = 0, text_end = 0;
     uint64_t device = 0, inode = 0;
+    uint64_t last_offset = 0;
     bool starts_with_file = false;
     bool open = false;
 
@@ -86,12 +87,17 @@ struct ModuleList::Group {
     }
     void extend(const Mapping& mapping) {
         end = mapping.end;
+        last_offset = mapping.offset;
         if (!mapping.executable) return;
         if (text_end == 0) text_start = mapping.start;
         text_end = mapping.end;
     }
+    // Segments of one loaded file lie in the order of their offsets and not far apart. Some language runtimes map parts of
+    // their own file a second time elsewhere; that is another group.
     bool continues_with(const Mapping& mapping) const {
-        return open && mapping.inode == inode && mapping.device == device && mapping.inode != 0 && mapping.offset != 0;
+        constexpr uintptr_t kLargestGap = 256UL << 20;
+        return open && mapping.inode == inode && mapping.device == device && mapping.inode != 0 &&
+               mapping.offset != 0 && mapping.offset >= last_offset && mapping.start - end <= kLargestGap;
     }
     bool is_same_place(const Module& module) const {
         return module.start == start && module.end == end && module.text_start == text_start &&

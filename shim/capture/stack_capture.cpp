@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/capture/stack_capture.h"
 
+#include <signal.h>
+
 #include "shim/arena.h"
 #include "shim/capture/native_stack.h"
+#include "shim/capture/raw_calls.h"
 #include "shim/capture/stack_table.h"
 #include "shim/capture/thread_slots.h"
 #include "shim/thread_state.h"
@@ -17,12 +20,14 @@ struct CaptureState {
     ThreadSlots slots;
 };
 
-// The pages of this thread's stack that are known to be readable.
+// The pages of this thread's stack that are known to be readable, and where the capture in progress stands.
 [[gnu::tls_model("initial-exec")]] thread_local constinit StackMemory thread_stack{};
+[[gnu::tls_model("initial-exec")]] thread_local constinit uintptr_t capture_frame = 0;
 
 class Capturing {
 public:
-    Capturing() {
+    explicit Capturing(uintptr_t frame) {
+        capture_frame = frame;
         thread_state.capturing = 1;
         std::atomic_signal_fence(std::memory_order_seq_cst);  // before a handler could capture in between
     }
@@ -33,6 +38,19 @@ public:
     Capturing(const Capturing&) = delete;
     Capturing& operator=(const Capturing&) = delete;
 };
+
+bool on_signal_stack() {
+    stack_t now{};
+    raw::call(SYS_sigaltstack, 0, reinterpret_cast<long>(&now));
+    return (now.ss_flags & SS_ONSTACK) != 0;
+}
+
+// A handler of the job that left a capture by longjmp left its mark, too. We stand at or above the place where that
+// capture was, on the same stack: it is gone. (A handler's own stack may lie above, inside of the thread's.)
+bool was_abandoned(uintptr_t frame) {
+    return frame >= capture_frame && thread_stack.contains(frame) && thread_stack.contains(capture_frame) &&
+           !on_signal_stack();
+}
 
 CapturedStack lost(trace::Loss why) {
     return {0, why};
@@ -64,8 +82,9 @@ CapturedStack capture_from(const StartRegisters& start, CaptureState& state, Wal
 
 // Not inlined: the walk leaves out the function that it starts in.
 [[gnu::noinline]] CapturedStack capture_stack(trace::DefinitionTable& definitions, unsigned depth) {
-    if (thread_state.capturing) return lost(trace::Loss::StackNested);
-    const Capturing capturing;
+    const auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
+    if (thread_state.capturing && !was_abandoned(frame)) return lost(trace::Loss::StackNested);
+    const Capturing capturing(frame);
     StartRegisters start;
     read_registers(start);
     auto* state = root_object<CaptureState>(RootSlot::Capture);

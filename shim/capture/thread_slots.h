@@ -32,8 +32,12 @@ public:
         for (size_t i = 0; i < ThreadSlots::kSlots; ++i) {
             ThreadSlot& slot = slots.slots[(home + i) % ThreadSlots::kSlots];
             uintptr_t free = 0;
-            // acquire, pairs with the release in the destructor: the slot's content is the last user's, complete.
-            if (slot.owner.compare_exchange_strong(free, self, std::memory_order_acquire, std::memory_order_relaxed)) {
+            // acquire, pairs with the release in the destructor: the slot's content is the last user's, complete. A slot
+            // that is still ours was left by a longjmp out of a handler: what it remembers may be half written.
+            const bool taken =
+                slot.owner.compare_exchange_strong(free, self, std::memory_order_acquire, std::memory_order_relaxed);
+            if (!taken && free == self) slot.space.memo.forget();
+            if (taken || free == self) {
                 slot_ = &slot;
                 return;
             }

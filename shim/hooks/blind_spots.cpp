@@ -126,6 +126,26 @@ uintptr_t first_namespace() {
     return address;
 }
 
+// Whether the read-only parts of an object of another namespace name the driver: a static runtime's do.
+bool names_driver_inside(uintptr_t bias) {
+    static constexpr char kDriver[] = "libcuda.so";
+    ElfW(Ehdr) header;
+    if (!safe_copy(&header, bias, sizeof header) || memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return false;
+    for (unsigned i = 0; i < header.e_phnum && i < 32; ++i) {
+        ElfW(Phdr) part;
+        if (!safe_copy(&part, bias + header.e_phoff + i * sizeof part, sizeof part)) return false;
+        if (part.p_type != PT_LOAD || (part.p_flags & PF_W) != 0) continue;
+        constexpr size_t kPiece = 4096, kMostBytes = size_t{16} << 20;
+        char piece[kPiece];
+        for (size_t at = 0; at < part.p_filesz && at < kMostBytes; at += kPiece - sizeof kDriver) {
+            const size_t bytes = part.p_filesz - at < kPiece ? part.p_filesz - at : kPiece;
+            if (!safe_copy(piece, bias + part.p_vaddr + at, bytes)) break;
+            if (memmem(piece, bytes, kDriver, sizeof kDriver - 1) != nullptr) return true;
+        }
+    }
+    return false;
+}
+
 void look_into_namespace(uintptr_t object) {
     for (int guard = 0; object != 0 && guard < 4096; ++guard) {
         link_map map{};
@@ -134,7 +154,9 @@ void look_into_namespace(uintptr_t object) {
         const auto name = reinterpret_cast<uintptr_t>(map.l_name);
         for (size_t i = 0; name != 0 && i < sizeof path - 1; ++i)
             if (!safe_copy(path + i, name + i, 1) || path[i] == '\0') break;
-        if (names_cuda(file_name_of(path))) note_blind_spot(kNamespaceSentence, path);
+        const char* file = file_name_of(path);
+        const bool system = strncmp(file, "libc.so", 7) == 0 || strncmp(file, "ld-", 3) == 0;
+        if (names_cuda(file) || (!system && names_driver_inside(map.l_addr))) note_blind_spot(kNamespaceSentence, path);
         object = reinterpret_cast<uintptr_t>(map.l_next);
     }
 }

@@ -2,10 +2,10 @@
 #include "shim/hooks/call.h"
 
 #include "shim/hooks/blind_spots.h"
+#include "shim/hooks/call_scope.h"
 #include "shim/hooks/samples.h"
 #include "shim/hooks/trace_start.h"
 #include "shim/hooks/unhooked.h"
-#include "shim/thread_state.h"
 
 namespace vramtrace::shim {
 
@@ -26,15 +26,6 @@ struct HookThread {
 };
 [[gnu::tls_model("initial-exec")]] thread_local constinit HookThread hook_thread{};
 
-// Calls of our own go to the real functions, but a neighbour's may come back to us: they are not the program's.
-class OwnCalls {
-public:
-    OwnCalls() { ++thread_state.depth; }
-    ~OwnCalls() { --thread_state.depth; }
-    OwnCalls(const OwnCalls&) = delete;
-    OwnCalls& operator=(const OwnCalls&) = delete;
-};
-
 uint64_t write(Event& event, OpensRing opens, WithStack stack) {
     install_opened_callback();
     return record(event, opens, stack);
@@ -50,7 +41,9 @@ void remember(const Event& event) {
 
 }  // namespace
 
-uint64_t record_plain(Event& event, OpensRing opens, WithStack stack) { return write(event, opens, stack); }
+uint64_t record_plain(Event& event, OpensRing opens, WithStack stack) {
+    return write(event, opens, stack);
+}
 
 void open_trace() {
     if (recording()) return;
@@ -59,7 +52,9 @@ void open_trace() {
     write(event, OpensRing::Yes, WithStack::No);
 }
 
-uint32_t failures_of_this_thread() { return hook_thread.failures; }
+uint32_t failures_of_this_thread() {
+    return hook_thread.failures;
+}
 
 Call::Call(Name api, const DriverCalls& driver) : driver_(driver), serial_(hook_thread.serial), api_(api) {}
 
@@ -118,7 +113,7 @@ void Call::failed(EventKind attempted, Result result, uint64_t size, uint64_t ad
     write(event, OpensRing::Yes, WithStack::Yes);
     remember(event);
     ++hook_thread.failures;
-    sample_memory();
+    sample(SampleReason::Failure);
 }
 
 void Call::releasing(Event& event) {
@@ -158,10 +153,14 @@ void Call::released(Result result) {
 }
 
 void Call::sample_memory() {
+    sample(SampleReason::Routine);
+}
+
+void Call::sample(SampleReason reason) {
     if (!recording()) return;
     const OwnCalls own;
     const Place here = place_known_ ? place_ : known_current_place(driver_);
-    shim::sample_memory(driver_, here);
+    shim::sample_memory(driver_, here, reason);
 }
 
 }  // namespace vramtrace::shim

@@ -11,6 +11,8 @@
 
 namespace vramtrace::shim {
 
+enum class SampleReason : uint8_t;
+
 // One hooked driver call on its way, as the effects see it: they say what it means, this turns that into events and
 // keeps the order rules of trace/event.h.
 //
@@ -50,6 +52,7 @@ public:
 private:
     void made(trace::Event& event, OpensRing opens, WithStack stack = WithStack::Yes);
     void fill_place(trace::Event& event);
+    void sample(SampleReason reason);
 
     const DriverCalls& driver_;
     Place place_;

@@ -21,7 +21,18 @@ private:
     const uint8_t before_;
 };
 
+// Calls of our own go to the real functions, but a neighbour's may come back to us: they are not the program's.
+class OwnCalls {
+public:
+    OwnCalls() { ++thread_state.depth; }
+    ~OwnCalls() { --thread_state.depth; }
+    OwnCalls(const OwnCalls&) = delete;
+    OwnCalls& operator=(const OwnCalls&) = delete;
+};
+
 // A driver call that we make ourselves is below: not the program's, so nothing of it is recorded.
-inline bool in_own_call() { return thread_state.depth != 0; }
+inline bool in_own_call() {
+    return thread_state.depth != 0;
+}
 
 }  // namespace vramtrace::shim

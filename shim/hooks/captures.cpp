@@ -5,6 +5,8 @@
 
 #include <atomic>
 
+#include "shim/hooks/call_scope.h"
+
 namespace vramtrace::shim {
 
 namespace {
@@ -33,11 +35,14 @@ void capture_ended() {
     }
 }
 
-bool captures_active() { return active.load(std::memory_order_relaxed) > 0; }
+bool captures_active() {
+    return active.load(std::memory_order_relaxed) > 0;
+}
 
 bool is_capturing(const DriverCalls& driver, Handle stream, bool per_thread) {
     const auto ask = per_thread ? driver.stream_is_capturing_ptsz : driver.stream_is_capturing;
     Enum status = 0;
+    const OwnCalls own;
     // The legacy stream cannot be captured; asking it while others are only earns an error.
     return !is_legacy(stream, per_thread) && ask != nullptr && ask(stream, &status) == kSuccess && status != 0;
 }
@@ -48,6 +53,7 @@ CaptureState capture_state(const DriverCalls& driver, Handle stream, bool per_th
     const auto ask = per_thread ? driver.stream_get_capture_info_ptsz : driver.stream_get_capture_info;
     Enum status = 0;
     uint64_t id = 0;
+    const OwnCalls own;
     const Handle* nodes = nullptr;
     size_t count = 0;
     if (ask == nullptr || ask(stream, &status, &id, &state.graph, &nodes, &count) != kSuccess ||
@@ -62,6 +68,8 @@ NoCapture::NoCapture() {
     allowed_ = active.load(std::memory_order_seq_cst) == 0;
 }
 
-NoCapture::~NoCapture() { samplers.fetch_sub(1, std::memory_order_seq_cst); }
+NoCapture::~NoCapture() {
+    samplers.fetch_sub(1, std::memory_order_seq_cst);
+}
 
 }  // namespace vramtrace::shim

@@ -16,13 +16,13 @@
 // image, for those who look it up. The return address is taken in the exported function itself.
 namespace vramtrace::shim {
 
-#define DRIVER(symbol, effect, parameters, arguments)                                                     \
-    extern "C" [[gnu::visibility("default")]] Result symbol parameters {                                  \
-        return linked_driver<effect, Name::symbol>(__builtin_return_address(0)) arguments;                \
-    }                                                                                                     \
-    template <unsigned kImage>                                                                            \
-    Result image_##symbol parameters {                                                                    \
-        return looked_up_driver<effect, Name::symbol>(kImage) arguments;                                  \
+#define DRIVER(symbol, effect, parameters, arguments)                                      \
+    extern "C" [[gnu::visibility("default")]] Result symbol parameters {                   \
+        return linked_driver<effect, Name::symbol>(__builtin_return_address(0)) arguments; \
+    }                                                                                      \
+    template <unsigned kImage>                                                             \
+    Result image_##symbol parameters {                                                     \
+        return looked_up_driver<effect, Name::symbol>(kImage) arguments;                   \
     }
 #include "shim/hooks/driver_functions.def"
 #undef DRIVER

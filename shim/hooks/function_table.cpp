@@ -21,8 +21,7 @@ constexpr const char* kNames[] = {
 constexpr unsigned kNameCount = sizeof kNames / sizeof *kNames;
 static_assert(kNameCount == static_cast<unsigned>(Name::End));
 
-constexpr char kText[] =
-    "\0"
+constexpr char kText[] = "\0"
 #define DRIVER(symbol, effect, parameters, arguments) #symbol "\0"
 #include "shim/hooks/driver_functions.def"
 #undef DRIVER
@@ -58,9 +57,15 @@ constexpr NameIndex kIndex;
 
 }  // namespace
 
-const char* const* driver_names() { return kNames + 1; }
-const char* const* runtime_names() { return kNames + 1 + kDriverFunctions; }
-const char* name_text(Name name) { return kNames[static_cast<unsigned>(name)]; }
+const char* const* driver_names() {
+    return kNames + 1;
+}
+const char* const* runtime_names() {
+    return kNames + 1 + kDriverFunctions;
+}
+const char* name_text(Name name) {
+    return kNames[static_cast<unsigned>(name)];
+}
 
 Name name_of(const char* text) {
     for (uint32_t bucket = NameIndex::hash(text); kIndex.first[bucket] != 0; bucket = (bucket + 1) % kBuckets)
@@ -74,6 +79,8 @@ bool is_passed(const char* text) {
     return false;
 }
 
-NamesText names_text() { return {kText, sizeof kText - 1}; }  // without the compiler's own NUL at the end
+NamesText names_text() {
+    return {kText, sizeof kText - 1};
+}  // without the compiler's own NUL at the end
 
 }  // namespace vramtrace::shim

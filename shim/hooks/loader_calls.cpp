@@ -33,7 +33,7 @@ void* real_loader(Loader which) {
 }
 
 struct Plan {
-    void* jump;    // nullptr: `word` is the answer
+    void* jump;  // nullptr: `word` is the answer
     void* word;
 };
 
@@ -52,7 +52,9 @@ const char* undefined_name(Name name) {
     return kUndefined[static_cast<unsigned>(name)];
 }
 
-bool may_be_cuda(const char* name) { return name != nullptr && name[0] == 'c' && name[1] == 'u'; }
+bool may_be_cuda(const char* name) {
+    return name != nullptr && name[0] == 'c' && name[1] == 'u';
+}
 
 // The loader answers first; `ask` calls it, whose answer for an explicit handle does not depend on the caller.
 template <typename Ask>

@@ -17,8 +17,8 @@ namespace {
 constinit std::atomic<uint32_t> epoch{1};  // counts dlcloses
 
 struct ImageSlot {
-    std::atomic<LibraryImage*> image;   // release when set, acquire by every reader
-    std::atomic<uint32_t> checked;      // epoch in which the image was last found loaded
+    std::atomic<LibraryImage*> image;  // release when set, acquire by every reader
+    std::atomic<uint32_t> checked;     // epoch in which the image was last found loaded
 };
 constinit ImageSlot driver_slots[kDriverImages];
 constinit ImageSlot runtime_slots[kRuntimeImages];

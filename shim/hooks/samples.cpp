@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include "shim/hooks/call.h"
+#include "shim/hooks/call_scope.h"
 #include "shim/hooks/captures.h"
 
 namespace vramtrace::shim {
@@ -15,7 +16,7 @@ namespace {
 constexpr unsigned kMaxDevices = 64;
 constexpr uint64_t kInterval = 1'000'000'000;  // ns
 
-constinit std::atomic<uint64_t> next_memory_sample[kMaxDevices];
+constinit std::atomic<uint64_t> next_memory_sample[2][kMaxDevices];  // by SampleReason
 constinit std::atomic<uint64_t> next_pool_sample[kMaxDevices];
 
 // True for one caller a second.
@@ -30,9 +31,9 @@ bool is_due(std::atomic<uint64_t>& next) {
 
 }  // namespace
 
-void sample_memory(const DriverCalls& driver, const Place& here) {
+void sample_memory(const DriverCalls& driver, const Place& here, SampleReason reason) {
     if (here.device >= kMaxDevices || driver.mem_get_info == nullptr) return;
-    if (!is_due(next_memory_sample[here.device])) return;
+    if (!is_due(next_memory_sample[static_cast<unsigned>(reason)][here.device])) return;
     size_t free_bytes = 0, total_bytes = 0;
     if (driver.mem_get_info(&free_bytes, &total_bytes) != kSuccess) return;
     trace::Event event;
@@ -49,6 +50,7 @@ void sample_pool(const DriverCalls& driver, Handle pool, uint8_t device) {
     if (!is_due(next_pool_sample[device])) return;
     uint64_t reserved = 0, used = 0;
     {
+        const OwnCalls own;
         const NoCapture quiet;
         if (!quiet.allowed()) return;
         if (pool == nullptr &&

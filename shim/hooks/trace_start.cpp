@@ -6,6 +6,7 @@
 
 #include <atomic>
 
+#include "shim/hooks/call_scope.h"
 #include "shim/hooks/function_table.h"
 #include "shim/record/recorder.h"
 #include "trace/definition.h"
@@ -46,8 +47,7 @@ void opened() {
     for (const auto& device : devices)
         if (device.state.load(std::memory_order_acquire) == 2) define_device(device);
     for (const auto& fact : facts)
-        if (fact.state.load(std::memory_order_acquire) == 2)
-            define(trace::DefinitionKind::Fact, fact.text, fact.bytes);
+        if (fact.state.load(std::memory_order_acquire) == 2) define(trace::DefinitionKind::Fact, fact.text, fact.bytes);
 }
 
 void know_fact(const char* key, const char* value) {
@@ -67,7 +67,8 @@ void know_fact(const char* key, const char* value) {
             if (recording()) define(trace::DefinitionKind::Fact, text, bytes);
             return;
         }
-        if (fact.state.load(std::memory_order_acquire) == 2 && fact.bytes == bytes && memcmp(fact.text, text, bytes) == 0)
+        if (fact.state.load(std::memory_order_acquire) == 2 && fact.bytes == bytes &&
+            memcmp(fact.text, text, bytes) == 0)
             return;
     }
 }
@@ -88,6 +89,7 @@ void know_device(const DriverCalls& driver, uint8_t ordinal) {
     uint8_t fresh = 0;
     if (!device.state.compare_exchange_strong(fresh, 1, std::memory_order_relaxed)) return;
     install_opened_callback();
+    const OwnCalls own;
     device.body.ordinal = ordinal;
     size_t bytes = 0;
     if (driver.device_total_mem != nullptr && driver.device_total_mem(&bytes, ordinal) == kSuccess)
@@ -113,6 +115,8 @@ void know_driver(const LibraryImage& image) {
     know_fact(trace::fact::kDriverVersion, text);
 }
 
-void know_runtime(const char* path) { know_fact(trace::fact::kCudart, path); }
+void know_runtime(const char* path) {
+    know_fact(trace::fact::kCudart, path);
+}
 
 }  // namespace vramtrace::shim

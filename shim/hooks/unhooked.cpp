@@ -36,7 +36,8 @@ bool looks_like_allocation(const char* name) {
                                              "Map",   "Reserve", "Bind",   "Unbind",  "Open",    "Close",  "Register"};
     // Not memory of the device: host-side semaphores, memory operations in streams, copies, attributes of things.
     static constexpr const char* kOthers[] = {"Semaphore", "BatchMemOp", "Memcpy", "Memset", "Event", "TexRef", "Get"};
-    return name[0] == 'c' && name[1] == 'u' && contains_any(name, kThings, sizeof kThings / sizeof *kThings) &&
+    const bool is_driver = name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' && name[2] <= 'Z';
+    return is_driver && contains_any(name, kThings, sizeof kThings / sizeof *kThings) &&
            contains_any(name, kDeeds, sizeof kDeeds / sizeof *kDeeds) &&
            !contains_any(name, kOthers, sizeof kOthers / sizeof *kOthers);
 }

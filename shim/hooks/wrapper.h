@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <errno.h>
+
 #include "shim/hooks/call.h"
 #include "shim/hooks/call_scope.h"
 #include "shim/hooks/function_table.h"
@@ -21,11 +23,17 @@ struct DriverWrapper {
         const auto function = reinterpret_cast<Result (*)(Arguments...)>(real);
         if (function == nullptr) return kDriverNotInitialized;
         if (in_own_call()) return function(arguments...);
-        Call call(kName, calls);
-        Effect effect;
-        effect.before(call, arguments...);
-        const Result result = function(arguments...);
-        effect.after(call, result, arguments...);
+        Result result;
+        int kept;  // the program sees errno as the real call left it
+        {
+            Call call(kName, calls);
+            Effect effect;
+            effect.before(call, arguments...);
+            result = function(arguments...);
+            kept = errno;
+            effect.after(call, result, arguments...);
+        }
+        errno = kept;
         return result;
     }
 };

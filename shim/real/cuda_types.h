@@ -11,15 +11,14 @@ namespace vramtrace::shim {
 
 using Result = int;  // CUresult and cudaError_t
 constexpr Result kSuccess = 0;
-constexpr Result kDriverNotInitialized = 3;      // CUDA_ERROR_NOT_INITIALIZED
-constexpr Result kDriverNotFound = 500;          // CUDA_ERROR_NOT_FOUND
-constexpr Result kRuntimeMemoryAllocation = 2;   // cudaErrorMemoryAllocation
+constexpr Result kDriverNotInitialized = 3;     // CUDA_ERROR_NOT_INITIALIZED
+constexpr Result kRuntimeMemoryAllocation = 2;  // cudaErrorMemoryAllocation
 constexpr Result kRuntimeInsufficientDriver = 35;
 
-using Handle = void*;                   // CUcontext, CUstream, CUarray, CUmemoryPool, cudaArray_t, …
-using Ordinal = int;                    // CUdevice
+using Handle = void*;  // CUcontext, CUstream, CUarray, CUmemoryPool, cudaArray_t, …
+using Ordinal = int;   // CUdevice
 using DevicePointer = unsigned long long;
-using DevicePointerV1 = unsigned int;   // before CUDA 3.2
+using DevicePointerV1 = unsigned int;     // before CUDA 3.2
 using MemoryHandle = unsigned long long;  // CUmemGenericAllocationHandle
 using Flags = unsigned int;
 using LongFlags = unsigned long long;
@@ -103,10 +102,10 @@ struct GraphInstantiateParameters {  // CUDA_GRAPH_INSTANTIATE_PARAMS, its begin
     uint64_t flags;
 };
 
-constexpr Enum kPoolReservedNow = 5, kPoolUsedNow = 7;          // CU_MEMPOOL_ATTR_{RESERVED,USED}_MEM_CURRENT
+constexpr Enum kPoolReservedNow = 5, kPoolUsedNow = 7;              // CU_MEMPOOL_ATTR_{RESERVED,USED}_MEM_CURRENT
 constexpr Enum kFirstPoolAttribute = 1, kLastIntPoolAttribute = 3;  // the reuse switches are ints, all others uint64_t
-constexpr Enum kPointerDeviceOrdinal = 9;                       // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
-constexpr Enum kCaptureActive = 1;                              // CU_STREAM_CAPTURE_STATUS_ACTIVE
-constexpr uintptr_t kLegacyStream = 1, kPerThreadStream = 2;    // CU_STREAM_LEGACY, CU_STREAM_PER_THREAD
+constexpr Enum kPointerDeviceOrdinal = 9;                           // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+constexpr Enum kCaptureActive = 1;                                  // CU_STREAM_CAPTURE_STATUS_ACTIVE
+constexpr uintptr_t kLegacyStream = 1, kPerThreadStream = 2;        // CU_STREAM_LEGACY, CU_STREAM_PER_THREAD
 
 }  // namespace vramtrace::shim

@@ -97,7 +97,8 @@ Place know_context(Handle handle, Ordinal device, bool primary) {
 
 Place known_current_place(const DriverCalls& driver) {
     Handle handle = nullptr;
-    if (driver.ctx_get_current == nullptr || driver.ctx_get_current(&handle) != kSuccess || handle == nullptr) return {};
+    if (driver.ctx_get_current == nullptr || driver.ctx_get_current(&handle) != kSuccess || handle == nullptr)
+        return {};
     if (const auto* known = find(handle)) return place_of(*known, handle);
     Place place;
     place.handle = handle;

@@ -87,19 +87,44 @@ DynamicTables::DynamicTables(const LoadedObject& object) : object_(object) {
     for (const auto* entry = object.dynamic; entry != nullptr && entry->d_tag != DT_NULL; ++entry) {
         const void* pointer = absolute(entry->d_un.d_ptr);
         switch (entry->d_tag) {
-            case DT_SYMTAB: symbols_ = static_cast<const ElfW(Sym)*>(pointer); break;
-            case DT_STRTAB: strings_ = static_cast<const char*>(pointer); break;
-            case DT_GNU_HASH: gnu_hash_ = static_cast<const uint32_t*>(pointer); break;
-            case DT_HASH: hash_ = static_cast<const uint32_t*>(pointer); break;
-            case DT_VERSYM: versions_ = static_cast<const ElfW(Half)*>(pointer); break;
-            case DT_VERDEF: definitions_ = static_cast<const ElfW(Verdef)*>(pointer); break;
-            case DT_VERNEED: requirements_ = static_cast<const ElfW(Verneed)*>(pointer); break;
-            case DT_RELA: relocations_ = static_cast<const ElfW(Rela)*>(pointer); break;
-            case DT_RELASZ: relocation_bytes_ = entry->d_un.d_val; break;
-            case DT_JMPREL: plt_relocations_ = static_cast<const ElfW(Rela)*>(pointer); break;
-            case DT_PLTRELSZ: plt_relocation_bytes_ = entry->d_un.d_val; break;
-            case DT_SONAME: soname = entry->d_un.d_val; break;
-            default: break;
+            case DT_SYMTAB:
+                symbols_ = static_cast<const ElfW(Sym)*>(pointer);
+                break;
+            case DT_STRTAB:
+                strings_ = static_cast<const char*>(pointer);
+                break;
+            case DT_GNU_HASH:
+                gnu_hash_ = static_cast<const uint32_t*>(pointer);
+                break;
+            case DT_HASH:
+                hash_ = static_cast<const uint32_t*>(pointer);
+                break;
+            case DT_VERSYM:
+                versions_ = static_cast<const ElfW(Half)*>(pointer);
+                break;
+            case DT_VERDEF:
+                definitions_ = static_cast<const ElfW(Verdef)*>(pointer);
+                break;
+            case DT_VERNEED:
+                requirements_ = static_cast<const ElfW(Verneed)*>(pointer);
+                break;
+            case DT_RELA:
+                relocations_ = static_cast<const ElfW(Rela)*>(pointer);
+                break;
+            case DT_RELASZ:
+                relocation_bytes_ = entry->d_un.d_val;
+                break;
+            case DT_JMPREL:
+                plt_relocations_ = static_cast<const ElfW(Rela)*>(pointer);
+                break;
+            case DT_PLTRELSZ:
+                plt_relocation_bytes_ = entry->d_un.d_val;
+                break;
+            case DT_SONAME:
+                soname = entry->d_un.d_val;
+                break;
+            default:
+                break;
         }
     }
     if (strings_ != nullptr && soname != 0) soname_ = strings_ + soname;
@@ -197,7 +222,7 @@ void* DynamicTables::find(const char* name, const char* version) const {
 // By the relocations, because a symbol table's length is written nowhere when nothing in it is hashed.
 unsigned DynamicTables::mention(const char* name) const {
     if (symbols_ == nullptr || strings_ == nullptr) return 0;
-    const auto search = [&](const ElfW(Rela)* first, size_t bytes) -> unsigned {
+    const auto search = [&](const ElfW(Rela) * first, size_t bytes) -> unsigned {
         if (first == nullptr) return 0;
         for (size_t i = 0; i < bytes / sizeof *first; ++i) {
             const auto index = static_cast<unsigned>(ELF64_R_SYM(first[i].r_info));

@@ -18,9 +18,9 @@ const char* file_name_of(const char* path);
 struct LoadedObject {
     uintptr_t bias = 0;
     uintptr_t start = 0, end = 0;  // lowest and one past the highest mapped address
-    const ElfW(Dyn)* dynamic = nullptr;
+    const ElfW(Dyn) * dynamic = nullptr;
     const char* path = "";  // as the loader knows it; "" for the program itself
-    const ElfW(Phdr)* headers = nullptr;
+    const ElfW(Phdr) * headers = nullptr;
     unsigned header_count = 0;
     // Of its DT_SONAME (0 if none) and of the last part of its path: a DT_NEEDED is compared with hundreds of objects.
     uint32_t soname_hash = 0, file_name_hash = 0;
@@ -60,7 +60,7 @@ public:
 
 private:
     template <typename Visit>
-    void for_relocations(const ElfW(Rela)* first, size_t bytes, Visit visit) const {
+    void for_relocations(const ElfW(Rela) * first, size_t bytes, Visit visit) const {
         if (first == nullptr || symbols_ == nullptr || strings_ == nullptr) return;
         for (size_t i = 0; i < bytes / sizeof *first; ++i) {
             const auto type = ELF64_R_TYPE(first[i].r_info);
@@ -75,15 +75,15 @@ private:
     void* address_of(unsigned index) const;
 
     const LoadedObject& object_;
-    const ElfW(Sym)* symbols_ = nullptr;
+    const ElfW(Sym) * symbols_ = nullptr;
     const char* strings_ = nullptr;
     const uint32_t* gnu_hash_ = nullptr;
     const uint32_t* hash_ = nullptr;
-    const ElfW(Half)* versions_ = nullptr;
-    const ElfW(Verdef)* definitions_ = nullptr;
-    const ElfW(Verneed)* requirements_ = nullptr;
-    const ElfW(Rela)* relocations_ = nullptr;
-    const ElfW(Rela)* plt_relocations_ = nullptr;
+    const ElfW(Half) * versions_ = nullptr;
+    const ElfW(Verdef) * definitions_ = nullptr;
+    const ElfW(Verneed) * requirements_ = nullptr;
+    const ElfW(Rela) * relocations_ = nullptr;
+    const ElfW(Rela) * plt_relocations_ = nullptr;
     size_t relocation_bytes_ = 0, plt_relocation_bytes_ = 0;
     const char* soname_ = nullptr;
 };

@@ -31,7 +31,13 @@ bool is_called(const LoadedObject& object, const char* needed, uint32_t needed_h
 // A set of loaded objects in search order, grown by their DT_NEEDED entries breadth first.
 class Tree {
 public:
-    explicit Tree(const LoadedObjects& all) : all_(all) {}
+    explicit Tree(const LoadedObjects& all) : all_(all) {
+        for (const auto& object : all)
+            if (is_ours(object.dynamic)) us_ = &object;
+    }
+    // Objects are listed in the order of their loading, and what was loaded before us is searched before us: whoever
+    // reached us nevertheless, by RTLD_NEXT, has passed it. Going back to it would be going in circles.
+    bool is_behind_us(const LoadedObject& object) const { return us_ == nullptr || &object > us_; }
     void clear() { count_ = 0; }
     void add(const LoadedObject& object) {
         for (size_t i = 0; i < count_; ++i)
@@ -54,7 +60,7 @@ public:
     }
     void* find(const char* name, const char* version) const {
         for (size_t i = 0; i < count_; ++i) {
-            if (is_ours(members_[i]->dynamic)) continue;
+            if (!is_behind_us(*members_[i])) continue;
             if (void* found = DynamicTables(*members_[i]).find(name, version)) return found;
         }
         return nullptr;
@@ -62,6 +68,7 @@ public:
 
 private:
     const LoadedObjects& all_;
+    const LoadedObject* us_ = nullptr;
     const LoadedObject* members_[kMaxTree];
     size_t count_ = 0;
 };
@@ -108,7 +115,7 @@ void* search_all(const LoadedObjects& all, const char* name, const LoadedObject*
         if (void* found = tree.find(name, tables.wanted_version(mention))) return found;
     }
     for (const auto& object : all)
-        if (!is_ours(object.dynamic))
+        if (tree.is_behind_us(object))
             if (void* found = DynamicTables(object).find(name, version)) return found;
     return nullptr;
 }
@@ -149,7 +156,7 @@ void remember(unsigned id, const void* caller, uint32_t epoch, void* function) {
     uint32_t sequence = entry.sequence.load(std::memory_order_relaxed);
     if ((sequence & 1) != 0 ||
         !entry.sequence.compare_exchange_strong(sequence, sequence + 1, std::memory_order_acquire))
-        return;  // somebody else writes here: not remembered this time
+        return;                                           // somebody else writes here: not remembered this time
     std::atomic_thread_fence(std::memory_order_release);  // the odd sequence is seen before any field changes
     entry.caller.store(caller, std::memory_order_relaxed);
     entry.id.store(id, std::memory_order_relaxed);
@@ -162,8 +169,7 @@ void remember(unsigned id, const void* caller, uint32_t epoch, void* function) {
 
 void* definition_without_us(const char* name, const void* caller) {
     void* found = nullptr;
-    with_loaded_objects(
-        [&](const LoadedObjects& all) { found = search_all(all, name, all.containing(caller)); });
+    with_loaded_objects([&](const LoadedObjects& all) { found = search_all(all, name, all.containing(caller)); });
     return found;
 }
 
@@ -184,7 +190,9 @@ void* linked_function(unsigned id, const char* name, const void* caller) {
     return function;
 }
 
-void forget_links() { link_epoch.fetch_add(1, std::memory_order_release); }
+void forget_links() {
+    link_epoch.fetch_add(1, std::memory_order_release);
+}
 
 void* next_in_scope(const char* name) {
     void* found = nullptr;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulator/driver/allocations.h"
+#include "simulator/driver/modules.h"
 
 #include <vector>
 
@@ -154,7 +155,7 @@ bool is_device_range(uint64_t address, uint64_t bytes) {
     if (allocation != nullptr) {
         return bytes <= allocation->bytes - (address - allocation->base);
     }
-    return is_mapped_range(address, bytes);
+    return is_mapped_range(address, bytes) || is_global_range(address, bytes);
 }
 
 }  // namespace vramtrace::simulator

@@ -41,6 +41,12 @@ using MipmapTable = HandleTable<MipmappedArray, CUmipmappedArray>;
 ArrayTable& arrays();
 MipmapTable& mipmaps();
 
+// Arrays that get their memory later, by cuMemMapArrayAsync.
+constexpr unsigned int kNoMemoryOfItsOwn = CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING;
+
+Array& make_array(const CUDA_ARRAY3D_DESCRIPTOR& descriptor);
+void end_array(Array& array);
+void end_mipmap(MipmappedArray& mipmap);
 uint64_t element_bytes(CUarray_format format, unsigned int channels);  // refuses unknown formats
 MipmappedArray& make_mipmap(const CUDA_ARRAY3D_DESCRIPTOR& descriptor, unsigned int levels, uint64_t foreign_address,
                             uint64_t foreign_bytes);

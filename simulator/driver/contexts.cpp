@@ -160,9 +160,15 @@ void end_context(Context& context) {
         return;
     }
     finish_streams_of(context);
+    for (const auto& [thread, stream] : context.per_thread_streams) {
+        forget_in_captures(*stream);
+    }
+    Book& book = Machine::get().book;
+    book.owner_ends(true);
     for (const ContextEnd listener : end_listeners()) {
         listener(context);
     }
+    book.owner_ends(false);
     context.alive = false;
     context.per_thread_streams.clear();
     context.legacy_stream.reset();

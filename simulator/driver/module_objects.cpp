@@ -145,6 +145,21 @@ LoadedGlobal& global_of(Module& module, const char* name) {
     return module.globals[name] = place_global(*module.context, variable);
 }
 
+bool is_global_range(uint64_t address, uint64_t bytes) {
+    const auto holds = [&](const auto& entry) {
+        const LoadedGlobal& global = entry.second;
+        return address >= global.address && bytes <= global.bytes && address - global.address <= global.bytes - bytes;
+    };
+    bool found = false;
+    modules().for_each([&](Module& module) {
+        found = found || std::any_of(module.globals.begin(), module.globals.end(), holds);
+    });
+    libraries().for_each([&](Library& library) {
+        found = found || std::any_of(library.managed.begin(), library.managed.end(), holds);
+    });
+    return found;
+}
+
 Kernel& function_of(Module& module, const char* name) {
     Kernel*& function = module.functions[name];
     if (function == nullptr) {

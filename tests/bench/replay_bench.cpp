@@ -63,8 +63,12 @@ void BM_DeviceMemory(benchmark::State& state) {
     replay(state, churn(static_cast<size_t>(state.range(0)), static_cast<uint32_t>(state.range(1)), 4,
                         EventKind::DeviceAlloc, EventKind::DeviceFree));
 }
-BENCHMARK(BM_DeviceMemory)->Args({16, 8})->Args({1000, 100})->Args({100'000, 1000})->Args({100'000, 20'000})->Unit(
-    benchmark::kMillisecond);
+BENCHMARK(BM_DeviceMemory)
+    ->Args({16, 8})
+    ->Args({1000, 100})
+    ->Args({100'000, 1000})
+    ->Args({100'000, 20'000})
+    ->Unit(benchmark::kMillisecond);
 
 void BM_PoolMemory(benchmark::State& state) {
     replay(state, churn(static_cast<size_t>(state.range(0)), 100, 4, EventKind::PoolAlloc, EventKind::PoolFree));
@@ -79,7 +83,8 @@ BENCHMARK(BM_ManyThreads)->Unit(benchmark::kMillisecond);
 
 // Every event is a new peak: the worst case for anything that copies at peaks.
 void BM_Growing(benchmark::State& state) {
-    replay(state, churn(kEvents, static_cast<uint32_t>(state.range(0)), 4, EventKind::DeviceAlloc, EventKind::DeviceFree));
+    replay(state,
+           churn(kEvents, static_cast<uint32_t>(state.range(0)), 4, EventKind::DeviceAlloc, EventKind::DeviceFree));
 }
 BENCHMARK(BM_Growing)->Arg(10)->Arg(10'000)->Unit(benchmark::kMillisecond);
 

@@ -85,6 +85,8 @@ inline trace::EndRecord end() {
     end.time = 6'000'000'000;
     for (size_t i = 0; i < trace::kLossCounters; ++i) end.status.losses[i] = i * 1000;
     end.status.notes = {"A note of the collector."};
+    end.status.missing_tickets = 5;
+    end.status.first_loss_time = 5'500'000'000;
     end.in_flight = {17, 2990};
     return end;
 }

@@ -45,9 +45,9 @@ namespace vramtrace::shim {
 
 // Two types that the x86-64 calling convention passes in the same way.
 template <typename Ours, typename Theirs>
-constexpr bool kPassedAlike =
-    sizeof(Ours) == sizeof(Theirs) && std::is_class_v<Ours> == std::is_class_v<Theirs> &&
-    !std::is_floating_point_v<Ours> && !std::is_floating_point_v<Theirs> && std::is_trivially_copyable_v<Theirs>;
+constexpr bool kPassedAlike = sizeof(Ours) == sizeof(Theirs) && std::is_class_v<Ours> == std::is_class_v<Theirs> &&
+                              !std::is_floating_point_v<Ours> &&
+                              !std::is_floating_point_v<Theirs> && std::is_trivially_copyable_v<Theirs>;
 
 template <typename Ours, typename Theirs>
 struct Compare;
@@ -58,7 +58,7 @@ struct Compare<OurResult(Ours...), TheirResult(Theirs...)> {
     // Ours may pass on more words than the header at hand has parameters: an older or newer version has them.
     template <typename... Rest>
     static constexpr bool alike(List<Rest...>, List<>) {
-        return ((sizeof(Rest) == 8 && !std::is_class_v<Rest>) && ...);
+        return ((sizeof(Rest) == 8 && !std::is_class_v<Rest>)&&...);
     }
     template <typename A, typename... As, typename B, typename... Bs>
     static constexpr bool alike(List<A, As...>, List<B, Bs...>) {
@@ -72,8 +72,8 @@ struct Compare<OurResult(Ours...), TheirResult(Theirs...)> {
     static constexpr bool value = kPassedAlike<OurResult, TheirResult> && alike(List<Ours...>(), List<Theirs...>());
 };
 
-#define DRIVER(symbol, effect, parameters, arguments)                                              \
-    static_assert(Compare<Result parameters, decltype(::symbol)>::value, #symbol);                 \
+#define DRIVER(symbol, effect, parameters, arguments)                              \
+    static_assert(Compare<Result parameters, decltype(::symbol)>::value, #symbol); \
     static_assert(Compare<Result parameters, decltype(::symbol)>::same_count, #symbol " has other parameters");
 #include "shim/hooks/driver_functions.def"
 #undef DRIVER
@@ -84,8 +84,8 @@ struct Compare<OurResult(Ours...), TheirResult(Theirs...)> {
 #undef RUNTIME
 
 #define SAME_SIZE(ours, theirs) static_assert(sizeof(ours) == sizeof(::theirs))
-#define SAME_PLACE(ours, our_member, theirs, their_member)                                 \
-    static_assert(offsetof(ours, our_member) == offsetof(::theirs, their_member));         \
+#define SAME_PLACE(ours, our_member, theirs, their_member)                         \
+    static_assert(offsetof(ours, our_member) == offsetof(::theirs, their_member)); \
     static_assert(sizeof(ours::our_member) == sizeof(::theirs::their_member))
 
 SAME_SIZE(IpcHandle, CUipcMemHandle);
@@ -126,7 +126,6 @@ static_assert(offsetof(GraphNodeParameters, child_graph) ==
 SAME_PLACE(GraphInstantiateParameters, flags, CUDA_GRAPH_INSTANTIATE_PARAMS, flags);
 
 static_assert(kSuccess == CUDA_SUCCESS && kDriverNotInitialized == CUDA_ERROR_NOT_INITIALIZED);
-static_assert(kDriverNotFound == CUDA_ERROR_NOT_FOUND);
 static_assert(kRuntimeMemoryAllocation == cudaErrorMemoryAllocation);
 static_assert(kRuntimeInsufficientDriver == cudaErrorInsufficientDriver);
 static_assert(kLocationDevice == CU_MEM_LOCATION_TYPE_DEVICE);

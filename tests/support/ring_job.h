@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstring>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -90,7 +91,8 @@ struct JobPlan {
     uint64_t events_per_thread = ~0ULL;  // then it waits to be killed, or ends
     uint32_t slot_count = 4096;
     bool wait_at_end = false;
-    uint64_t pause_every = 64;  // events, then 50 µs: a busy job, not one that only writes
+    uint64_t pause_every = 64;  // events, then a pause: a busy job, not one that only writes
+    unsigned pause_microseconds = 50;
 };
 
 // What the job says while it lives, in memory that outlives it.
@@ -184,7 +186,7 @@ private:
                         progress.lost.fetch_add(1);
                     else
                         progress.written[thread].store(i + 1);
-                    if (i % plan.pause_every == plan.pause_every - 1) usleep(50);
+                    if (i % plan.pause_every == plan.pause_every - 1) usleep(plan.pause_microseconds);
                 }
             });
         }

@@ -31,9 +31,9 @@ public:
     }
     // A struct of definition.h and what follows it.
     template <typename Body>
-        requires(std::is_class_v<Body> && !std::is_convertible_v<Body, std::string_view> &&
-                 !std::is_convertible_v<Body, std::span<const std::byte>>)
-    trace::DefinitionId add(trace::DefinitionKind kind, const Body& body, std::string_view tail = {}) {
+    requires(std::is_class_v<Body> && !std::is_convertible_v<Body, std::string_view> &&
+             !std::is_convertible_v<Body, std::span<const std::byte>>) trace::DefinitionId
+        add(trace::DefinitionKind kind, const Body& body, std::string_view tail = {}) {
         std::vector<std::byte> bytes(sizeof(Body) + tail.size());
         std::memcpy(bytes.data(), &body, sizeof(Body));
         std::copy_n(reinterpret_cast<const std::byte*>(tail.data()), tail.size(), bytes.begin() + sizeof(Body));
@@ -45,8 +45,8 @@ public:
         if (record == records_.end() || record->second.first != kind) return {};
         return record->second.second;
     }
-    void for_each(const std::function<void(trace::DefinitionId, trace::DefinitionKind, std::span<const std::byte>)>& visit)
-        const override {
+    void for_each(const std::function<void(trace::DefinitionId, trace::DefinitionKind, std::span<const std::byte>)>&
+                      visit) const override {
         for (const auto& [id, record] : records_) visit(id, record.first, record.second);
     }
 

@@ -119,6 +119,7 @@ void ContainerReader::take_events(std::vector<Event>& batch) {
 
 void ContainerReader::take_status(const StatusRecord& record) {
     std::copy(std::begin(record.losses), std::end(record.losses), std::begin(status_.losses));
+    if (record.first_loss_time != 0) status_.first_loss_time = record.first_loss_time;
     // A total of that collector: a later one starts again at 0.
     if (record.missing_tickets > reported_missing_)
         status_.missing_tickets += record.missing_tickets - reported_missing_;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/container/status_block.h"
 
+#include <cerrno>
+#include <cstring>
+
 #include "trace/bounded_cursor.h"
 
 namespace vramtrace::trace {
@@ -20,6 +23,7 @@ bool read_status(BoundedCursor& in, StatusRecord& record) {
         record.notes.emplace_back(reinterpret_cast<const char*>(text.data()), text.size());
     }
     record.missing_tickets = in.varint();
+    record.first_loss_time = in.varint();
     return in.ok();
 }
 
@@ -34,6 +38,7 @@ void encode(const StatusRecord& record, ByteSink& out) {
         out.append(std::as_bytes(std::span(note)));
     }
     out.varint(record.missing_tickets);
+    out.varint(record.first_loss_time);
 }
 
 void encode(const EndRecord& record, ByteSink& out) {
@@ -43,6 +48,15 @@ void encode(const EndRecord& record, ByteSink& out) {
     encode(record.status, out);
     out.varint(record.in_flight.size());
     for (const uint64_t ticket : record.in_flight) out.varint(ticket);
+}
+
+std::string no_room_sentence(int error) {
+    if (error == 0) return "";
+    std::string why = std::strerror(error);
+    if (error == EDQUOT) why = "VRAMTRACE_DISK_LIMIT was reached";
+    if (error == ENOSPC) why = "the disk was full, or as full as VRAMTRACE_DISK_FLOOR allows";
+    if (error == EFBIG) why = "its limit on file sizes (ulimit -f) was reached";
+    return "The job could not make more room for events that waited to be collected: " + why + ".";
 }
 
 bool decode(std::span<const std::byte> raw, StatusRecord& record) {

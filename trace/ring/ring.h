@@ -51,13 +51,14 @@ struct RingHeader {
     uint32_t reserved = 0;
     uint64_t first_ticket = 0;  // tickets handed out by the segments before this one
 
-    // Written by the job. relaxed unless said otherwise.
-    alignas(64) std::atomic<uint64_t> head{
-        0};  // next ticket of this segment, with kHeadClosed. seq_cst fetch_add/fetch_or.
+    // Written by the job; relaxed unless said otherwise.
+    // head: next ticket of this segment, with kHeadClosed; seq_cst fetch_add and fetch_or.
+    alignas(64) std::atomic<uint64_t> head{0};
     alignas(64) std::atomic<uint64_t> losses[kLossCounters];  // only segment 0's are counted up
+
     // Written by the collector.
-    alignas(64) std::atomic<uint64_t> tail{
-        0};                              // slots before it are durable in the container. release; writers acquire
+    // tail: slots before it are durable in the container; release, writers acquire.
+    alignas(64) std::atomic<uint64_t> tail{0};
     std::atomic<uint64_t> heartbeat{0};  // CLOCK_MONOTONIC ns of the collector's last round; 0 = never seen one
     std::atomic<uint32_t> collector_pid{0};
     std::atomic<uint32_t> abandoned{0};  // void tickets it met in this segment (counted in Loss::Abandoned too)
@@ -67,13 +68,14 @@ struct RingHeader {
     alignas(64) std::atomic<uint64_t> in_flight[kInFlightSlots];
 
     // Written by the job.
-    alignas(64) std::atomic<uint64_t> closed_at{
-        0};                                    // tickets this segment handed out, once closed; 0 = not closed. release
-    std::atomic<uint64_t> rewritten{0};        // segment 0 only: void tickets whose event was written under another one
-    std::atomic<uint64_t> first_loss_time{0};  // segment 0 only: CLOCK_MONOTONIC ns of the first event lost; 0 = none
-    std::atomic<uint32_t> segments{0};         // segment 0 only: segments that exist or existed. release, after their header
-    // Segment 0 only: errno of the last segment that could not be made, 0 = none. EDQUOT: VRAMTRACE_DISK_LIMIT; ENOSPC: the
-    // disk or its floor; EFBIG: RLIMIT_FSIZE.
+    // closed_at: tickets this segment handed out, once it is closed; 0 = not closed; release.
+    alignas(64) std::atomic<uint64_t> closed_at{0};
+    // Segment 0 only:
+    std::atomic<uint64_t> rewritten{0};        // void tickets whose event was written under another one
+    std::atomic<uint64_t> first_loss_time{0};  // CLOCK_MONOTONIC ns of the first event lost; 0 = none
+    std::atomic<uint32_t> segments{0};         // that exist or existed; release, after their headers
+    // errno of the last segment that could not be made, 0 = none. EDQUOT: VRAMTRACE_DISK_LIMIT; ENOSPC: the disk or its
+    // floor; EFBIG: RLIMIT_FSIZE.
     std::atomic<int32_t> append_error{0};
 };
 static_assert(offsetof(RingHeader, head) == 256 && offsetof(RingHeader, losses) == 320);

@@ -22,8 +22,12 @@ struct Ending {
     }
 };
 
-inline uint64_t as_number(const void* handle) { return reinterpret_cast<uintptr_t>(handle); }
-inline uint64_t as_number(uint64_t handle) { return handle; }
+inline uint64_t as_number(const void* handle) {
+    return reinterpret_cast<uintptr_t>(handle);
+}
+inline uint64_t as_number(uint64_t handle) {
+    return handle;
+}
 
 inline trace::Event event_of(trace::EventKind kind) {
     trace::Event event;

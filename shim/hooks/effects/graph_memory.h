@@ -11,6 +11,8 @@ inline constinit std::atomic<bool> graph_memory_used{false};
 inline void graph_memory_is_used() {
     if (!graph_memory_used.load(std::memory_order_relaxed)) graph_memory_used.store(true, std::memory_order_relaxed);
 }
-inline bool is_graph_memory_used() { return graph_memory_used.load(std::memory_order_relaxed); }
+inline bool is_graph_memory_used() {
+    return graph_memory_used.load(std::memory_order_relaxed);
+}
 
 }  // namespace vramtrace::shim

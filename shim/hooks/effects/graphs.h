@@ -112,8 +112,7 @@ struct InstantiatesWithParameters : Making {
 struct Launches : Making {
     void after(Call& call, Result result, Handle exec, Handle stream) {
         if (!is_graph_memory_used()) return;
-        if (result != kSuccess)
-            return call.failed(trace::EventKind::GraphLaunch, result, 0, 0, as_number(exec));
+        if (result != kSuccess) return call.failed(trace::EventKind::GraphLaunch, result, 0, 0, as_number(exec));
         trace::Event event = event_of(trace::EventKind::GraphLaunch);
         event.object = as_number(exec);
         event.aux = as_number(stream);

@@ -24,8 +24,7 @@ struct Frees : Ending {
 
 struct Registers : Making {
     void after(Call& call, Result result, void* address, size_t bytes, Flags flags) {
-        if (result != kSuccess)
-            return call.failed(trace::EventKind::HostRegister, result, bytes, as_number(address));
+        if (result != kSuccess) return call.failed(trace::EventKind::HostRegister, result, bytes, as_number(address));
         trace::Event event = event_of(trace::EventKind::HostRegister);
         event.address = as_number(address);
         event.size = bytes;

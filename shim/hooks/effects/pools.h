@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "shim/hooks/call_scope.h"
 #include "shim/hooks/captures.h"
 #include "shim/hooks/effects/effect.h"
 #include "shim/hooks/effects/graph_memory.h"
@@ -10,6 +11,7 @@ namespace vramtrace::shim::pools {
 
 // The device that new pool memory lies on: the stream's or the pool's, which need not be the current context's.
 inline uint8_t device_of(const DriverCalls& driver, DevicePointer address) {
+    const OwnCalls own;
     int ordinal = -1;
     if (driver.pointer_get_attribute == nullptr ||
         driver.pointer_get_attribute(&ordinal, kPointerDeviceOrdinal, address) != kSuccess)
@@ -145,8 +147,7 @@ struct BecomesCurrent : Making {
 
 struct BecomesCurrentAt : Making {
     void after(Call& call, Result result, Location* location, Enum, Handle pool) {
-        if (location != nullptr && location->type == kLocationDevice)
-            became_current(call, result, location->id, pool);
+        if (location != nullptr && location->type == kLocationDevice) became_current(call, result, location->id, pool);
     }
 };
 

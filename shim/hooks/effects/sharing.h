@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "shim/hooks/call_scope.h"
 #include "shim/hooks/effects/effect.h"
 
 // Memory that belongs to somebody else: another process, another API. It counts no local bytes.
@@ -31,7 +32,10 @@ struct Opens : Making {
         DevicePointer base = 0;
         size_t bytes = 0;
         const auto range = call.driver().mem_get_address_range;
-        if (range != nullptr && range(&base, &bytes, *address) == kSuccess) event.size = bytes;
+        {
+            const OwnCalls own;
+            if (range != nullptr && range(&base, &bytes, *address) == kSuccess) event.size = bytes;
+        }
         call.allocated(event);
     }
 };

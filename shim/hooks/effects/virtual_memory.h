@@ -32,7 +32,8 @@ struct Creates : Making {
         trace::Event event = event_of(trace::EventKind::PhysicalCreate);
         event.object = *handle;
         event.size = bytes;
-        event.aux = static_cast<uint64_t>(static_cast<uint32_t>(location.type)) << 32 | static_cast<uint32_t>(location.id);
+        event.aux =
+            static_cast<uint64_t>(static_cast<uint32_t>(location.type)) << 32 | static_cast<uint32_t>(location.id);
         if (location.type == kLocationDevice) event.device = device_number(location.id);
         call.allocated(event);
         call.sample_memory();
@@ -85,9 +86,10 @@ struct Unmaps : Ending {
 struct MapsArrays : Making {
     void after(Call&, Result result, void*, unsigned, Handle) {
         if (result == kSuccess)
-            note_blind_spot("%s: tiles bound to sparse arrays are not followed; memory whose handle was released while "
-                            "it is bound counts as released",
-                            "cuMemMapArrayAsync");
+            note_blind_spot(
+                "%s: tiles bound to sparse arrays are not followed; memory whose handle was released while "
+                "it is bound counts as released",
+                "cuMemMapArrayAsync");
     }
 };
 
@@ -104,8 +106,7 @@ struct CreatesMulticast : Making {
 
 inline void bound(Call& call, Result result, MemoryHandle multicast, MemoryHandle memory, DevicePointer address,
                   size_t bytes, uint8_t device) {
-    if (result != kSuccess)
-        return call.failed(trace::EventKind::MulticastBind, result, bytes, address, multicast);
+    if (result != kSuccess) return call.failed(trace::EventKind::MulticastBind, result, bytes, address, multicast);
     trace::Event event = event_of(trace::EventKind::MulticastBind);
     event.object = multicast;
     event.size = bytes;

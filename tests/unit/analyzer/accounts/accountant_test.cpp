@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/accounts/accountant.h"
 
-#include "tests/support/catch.h"
-#include "tests/support/event_builder.h"
-#include "tests/support/vector_source.h"
+#include "tests/unit/analyzer/accounts/read_accounts.h"
 
 using namespace vramtrace;
 using accounts::Accountant;
@@ -13,26 +11,10 @@ using accounts::Ending;
 using accounts::Kind;
 using accounts::Quantity;
 using instant::Part;
+using test::accounts_of;
 using test::EventBuilder;
+using test::site_at;
 using trace::EventKind;
-
-namespace {
-
-Accounts accounts_of(const EventBuilder& job, const std::vector<uint64_t>& in_flight = {}) {
-    test::VectorSource source(job.events());
-    source.edit_status().in_flight = in_flight;
-    return accounts::account(source);
-}
-
-const accounts::Site& site_at(const Accounts& numbers, uint32_t stack) {
-    for (const accounts::Site& site : numbers.sites) {
-        if (site.key.stack == stack) return site;
-    }
-    FAIL("no site");
-    return numbers.sites.front();
-}
-
-}  // namespace
 
 TEST_CASE("an empty trace has empty accounts", "[accounts]") {
     const Accounts numbers = accounts_of({});
@@ -141,7 +123,8 @@ TEST_CASE("leaks: live at the end by site, with the thread's last sign of life",
     CHECK(numbers.thread(9) == nullptr);
 }
 
-TEST_CASE("leaked VMM handles tell whether they are mapped, graph memory whether its graph is gone", "[accounts][leaks]") {
+TEST_CASE("leaked VMM handles tell whether they are mapped, graph memory whether its graph is gone",
+          "[accounts][leaks]") {
     EventBuilder job;
     job.stack(1).physical_create(0xa, 100);
     job.physical_create(0xb, 10);
@@ -192,73 +175,6 @@ TEST_CASE("handles that stay open are listed by kind", "[accounts][handles]") {
     CHECK(numbers.handles[1].live == 1);
     CHECK(numbers.handles[1].most == 2);
     CHECK(numbers.total(0, Quantity::Handle)->peak == Amount{2, 0});
-}
-
-TEST_CASE("refused calls keep the state of their instant", "[accounts][failures]") {
-    EventBuilder job;
-    job.device_alloc(0x1000, 100);
-    job.memory_info(500, 1000);
-    job.stack(5).call_failed(EventKind::DeviceAlloc, 4096);
-    SECTION("given up") {
-        const Accounts numbers = accounts_of(job);
-        REQUIRE(numbers.failures.size() == 1);
-        const accounts::Failure& failure = numbers.failures[0];
-        CHECK(failure.result == 2);
-        CHECK(failure.bytes == 4096);
-        CHECK(failure.live_device == 100);
-        CHECK(failure.free_bytes == 500U);
-        CHECK_FALSE(failure.recovered);
-        CHECK(numbers.sites[failure.site].key.stack == 5);
-        CHECK(numbers.sites[failure.site].failures == 1);
-        CHECK(numbers.total(0, Quantity::Device)->allocated == Amount{1, 100});
-    }
-    SECTION("served after making room, from another place") {
-        job.device_free(0x1000);
-        job.thread(2).device_alloc(0x5000, 4096);  // another thread's success says nothing
-        job.thread(1).device_alloc(0x6000, 4095);  // nor does another size
-        CHECK(accounts_of(job).failures_recovered == 0);
-        const uint64_t ticket = job.stack(6).device_alloc(0x7000, 4096);
-        const Accounts numbers = accounts_of(job);
-        CHECK(numbers.failures_recovered == 1);
-        CHECK(numbers.failures[0].recovered->ticket == ticket);
-        CHECK(site_at(numbers, 5).failures_recovered == 1);
-    }
-    SECTION("a sample just after it is nearer than one long before") {
-        job.wait(1000).memory_info(3, 1000);
-        CHECK(accounts_of(job).failures[0].free_bytes == 500U);  // 1 µs before is nearer than 2 µs after
-        EventBuilder later;
-        later.memory_info(500, 1000);
-        later.wait(1'000'000).call_failed(EventKind::DeviceAlloc, 4096);
-        later.memory_info(3, 1000);
-        later.memory_info(4, 1000);
-        CHECK(accounts_of(later).failures[0].free_bytes == 3U);
-    }
-}
-
-TEST_CASE("a failure inside the runtime is served by the same call and size", "[accounts][failures]") {
-    EventBuilder job;
-    job.device(1).device_alloc(0x500, 9);
-    job.label(4).device(trace::kNoDevice).add(EventKind::RuntimeFailed, {0, 64, 0, 0, 2});
-    CHECK(accounts_of(job).failures[0].device == 1);  // where the thread was last
-    CHECK(accounts_of(job).failures[0].live_device == 9);
-    job.device(1).label(5).device_alloc(0x1000, 64);
-    REQUIRE(accounts_of(job).failures_recovered == 0);
-    CHECK(accounts_of(job).failures[0].runtime_only);
-    job.label(4).device_alloc(0x2000, 64);
-    CHECK(accounts_of(job).failures_recovered == 1);
-}
-
-TEST_CASE("many failures: the first and the last are kept, all are counted", "[accounts][failures]") {
-    EventBuilder job;
-    for (uint64_t i = 0; i < 1000; ++i) job.call_failed(EventKind::DeviceAlloc, i + 1);
-    job.device_alloc(0x1000, 1000);
-    const Accounts numbers = accounts_of(job);
-    CHECK(numbers.failures_total == 1000);
-    REQUIRE(numbers.failures.size() == accounts::kFirstFailures + accounts::kLastFailures);
-    CHECK(numbers.failures.front().bytes == 1);
-    CHECK(numbers.failures.back().bytes == 1000);
-    CHECK(numbers.failures.back().recovered);
-    CHECK(numbers.failures_recovered == 1);
 }
 
 TEST_CASE("a device at its end and at its peak", "[accounts][instant]") {
@@ -362,93 +278,4 @@ TEST_CASE("memory grows with what is live, not with events", "[accounts]") {
     CHECK(numbers.sites.size() == 64);
     CHECK(numbers.timelines[0].points.size() <= accounts::kTimelinePoints);
     CHECK(numbers.total(0, Quantity::Device)->allocated.count == 500'000);
-}
-
-namespace {
-
-// As the runtime does it: the primary context at the first call, its end at exit.
-EventBuilder started() {
-    EventBuilder job;
-    job.stack(99).context(1).object(EventKind::ContextCreate, 0xd0);
-    job.object(EventKind::PrimaryRetain, 0xd0);
-    return job;
-}
-
-}  // namespace
-
-TEST_CASE("what ends only with its context at exit was left behind", "[accounts][exit]") {
-    constexpr uint64_t kPage = 2 << 20;
-    EventBuilder job = started();
-    job.stack(1).device_alloc(0x7f0000000000, 100);
-    job.stack(2).device_alloc(0x7f0000200000, 10);
-    job.stack(3).object(EventKind::StreamCreate, 0x5);
-    job.stack(4).host_alloc(0x1000, 7);
-    job.stack(5).pool_alloc(0x7f0000400000, 30);  // not the context's: live at the end
-    job.device_free(0x7f0000200000);
-    const uint64_t end = job.stack(6).context(0).object(EventKind::PrimaryRelease, 0);
-    SECTION("and is what a leak summary sums up") {
-        const Accounts numbers = accounts_of(job);
-        const accounts::Total& device = *numbers.total(0, Quantity::Device);
-        CHECK(device.live == Amount{1, 30});  // by the last event
-        CHECK(device.left == Amount{2, 130});
-        CHECK(numbers.total(trace::kNoDevice, Quantity::HostPinned)->left == Amount{1, 7});
-        CHECK(site_at(numbers, 1).left == Amount{1, 100});
-        CHECK(site_at(numbers, 2).left == Amount{0, 0});
-        REQUIRE(numbers.leaks.size() == 4);
-        CHECK(numbers.leaks[0].live == Amount{1, 100});
-        CHECK(numbers.leaks[0].ended_with_context == Amount{1, 100});
-        CHECK(numbers.leaks[1].ended_with_context == Amount{0, 0});
-        CHECK(numbers.exit->ticket == end);
-        for (const accounts::HandleCount& handle : numbers.handles) {
-            CHECK(handle.live == 0);
-            CHECK(handle.left == (handle.kind == Kind::Stream ? 1 : 0));
-        }
-        // The device is shown as it was just before.
-        CHECK(numbers.devices.at(0).now.bytes(Part::LiveRequested) == 130);
-        CHECK(numbers.devices.at(0).now.moment.ticket + 1 == end);
-        CHECK(numbers.devices.at(0).addresses.pages.area_bytes == kPage);
-    }
-    SECTION("unless the program goes on: then it was a reset") {
-        job.context(1).stack(7).device_alloc(0x7f0000000000, 1);
-        const Accounts numbers = accounts_of(job);
-        CHECK(numbers.total(0, Quantity::Device)->left == Amount{2, 31});
-        CHECK_FALSE(numbers.exit);
-        CHECK(numbers.devices.at(0).now.bytes(Part::LiveRequested) == 31);
-    }
-    SECTION("unless it is freed too late: by a destructor after the runtime's") {
-        const uint64_t ticket = job.device_free(0x7f0000000000);
-        job.free_failed(ticket, 4);
-        const Accounts numbers = accounts_of(job);
-        CHECK(numbers.total(0, Quantity::Device)->left == Amount{1, 30});
-        CHECK(numbers.late_frees == 1);
-        CHECK(numbers.oddities.unmatched_releases == 0);
-    }
-    SECTION("also if the driver was gone already when the context was given back") {
-        job.free_failed(end, 4);
-        CHECK(accounts_of(job).total(0, Quantity::Device)->left == Amount{2, 130});
-    }
-    SECTION("and nothing if the release was refused for another reason") {
-        job.free_failed(end, 1);
-        const Accounts numbers = accounts_of(job);
-        CHECK(numbers.total(0, Quantity::Device)->live == Amount{2, 130});
-        CHECK(numbers.total(0, Quantity::Device)->left == Amount{2, 130});
-        CHECK(numbers.leaks[0].ended_with_context == Amount{0, 0});
-        CHECK_FALSE(numbers.exit);
-    }
-}
-
-TEST_CASE("several devices are taken down one after the other", "[accounts][exit]") {
-    EventBuilder job;
-    for (uint8_t device = 0; device < 2; ++device) {
-        job.device(device).context(device + 1);
-        job.object(EventKind::ContextCreate, 0xd0 + device);
-        job.object(EventKind::PrimaryRetain, 0xd0 + device);
-        job.device_alloc(0x1000 + device * 0x1000, 100);
-    }
-    for (uint8_t device = 0; device < 2; ++device) job.device(device).object(EventKind::PrimaryRelease, 0);
-    const Accounts numbers = accounts_of(job);
-    for (uint8_t device = 0; device < 2; ++device) {
-        CHECK(numbers.total(device, Quantity::Device)->left == Amount{1, 100});
-        CHECK(numbers.devices.at(device).now.bytes(Part::LiveRequested) == 100);
-    }
 }

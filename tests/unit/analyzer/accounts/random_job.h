@@ -9,50 +9,15 @@
 #include <utility>
 #include <vector>
 
-#include "analyzer/accounts/accounts.h"
 #include "tests/support/event_builder.h"
+#include "tests/unit/analyzer/accounts/truth.h"
 
 // A random program that knows the truth: it writes its events and keeps its own books as it goes, by brute force: every
 // new peak copies every site. It never reads an event, so it shares no mistake with the replay.
 namespace vramtrace::test {
 
-using accounts::Amount;
 using replay::Kind;
 using replay::Quantity;
-
-class Truth {
-public:
-    using Site = std::tuple<uint32_t, Kind, uint8_t>;         // stack, kind, device
-    using Account = std::pair<uint8_t, Quantity>;
-    struct Peak {
-        Amount amount;
-        uint64_t ticket = 0;
-        std::map<Site, Amount> sites;
-    };
-
-    void begin(const Site& site, uint64_t bytes, uint64_t ticket, bool is_new = true) {
-        const Account account{std::get<2>(site), replay::quantity_of(std::get<1>(site))};
-        const uint64_t counted = account.second == Quantity::Handle ? 0 : bytes;
-        live[account][site].add(counted);
-        Amount& total = totals[account];
-        total.add(counted);
-        if (is_new) allocated[site].add(counted);
-        Peak& peak = peaks[account];
-        const bool higher = account.second == Quantity::Handle ? total.count > peak.amount.count : total.bytes > peak.amount.bytes;
-        if (higher) peak = {total, ticket, live[account]};
-    }
-    void end(const Site& site, uint64_t bytes) {
-        const Account account{std::get<2>(site), replay::quantity_of(std::get<1>(site))};
-        const uint64_t counted = account.second == Quantity::Handle ? 0 : bytes;
-        live[account][site].take(counted);
-        totals[account].take(counted);
-    }
-
-    std::map<Account, Amount> totals;
-    std::map<Account, std::map<Site, Amount>> live;
-    std::map<Account, Peak> peaks;
-    std::map<Site, Amount> allocated;
-};
 
 class RandomJob {
 public:
@@ -116,17 +81,24 @@ private:
             case 1:
             case 2:
             case 3:
-            case 4: return make_simple();
+            case 4:
+                return make_simple();
             case 5:
             case 6:
             case 7:
-            case 8: return end_simple();
+            case 8:
+                return end_simple();
             case 9:
-            case 10: return virtual_memory();
-            case 11: return graph();
-            case 12: return refusal();
-            case 13: return oddity();
-            case 14: return failure();
+            case 10:
+                return virtual_memory();
+            case 11:
+                return graph();
+            case 12:
+                return refusal();
+            case 13:
+                return oddity();
+            case 14:
+                return failure();
             case 15:
                 if (pick(200) == 0) end_context();
                 return;
@@ -294,7 +266,8 @@ private:
         }
         const size_t at = any();
         const auto [which, thing] = things_[at];
-        if (simple(which).make == E::IpcOpen || simple(which).make == E::PhysicalImport) return;  // those count references
+        if (simple(which).make == E::IpcOpen || simple(which).make == E::PhysicalImport)
+            return;  // those count references
         const uint64_t bytes = size();
         const uint64_t ticket = emit(simple(which).make, simple(which).by_address, thing.name, bytes);
         truth.end(thing.site, thing.bytes);

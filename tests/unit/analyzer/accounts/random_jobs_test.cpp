@@ -19,7 +19,9 @@ Accounts accounts_of(const std::vector<trace::Event>& events, size_t batch) {
     return accounts::account(source);
 }
 
-Truth::Site site_of(const accounts::Site& site) { return {site.key.stack, site.key.kind, site.key.device}; }
+Truth::Site site_of(const accounts::Site& site) {
+    return {site.key.stack, site.key.kind, site.key.device};
+}
 
 void check_against(const Truth& truth, const Accounts& numbers) {
     for (const auto& [account, amount] : truth.totals) {
@@ -98,7 +100,8 @@ TEST_CASE("how events are cut into batches changes nothing", "[accounts][random]
             REQUIRE(one.timelines[i].points.size() == other.timelines[i].points.size());
             for (size_t p = 0; p < one.timelines[i].points.size(); ++p) {
                 const auto &a = one.timelines[i].points[p], &b = other.timelines[i].points[p];
-                REQUIRE(std::tie(a.begin, a.end, a.low, a.high, a.last) == std::tie(b.begin, b.end, b.low, b.high, b.last));
+                REQUIRE(std::tie(a.begin, a.end, a.low, a.high, a.last) ==
+                        std::tie(b.begin, b.end, b.low, b.high, b.last));
             }
         }
         REQUIRE(one.leaks.size() == other.leaks.size());
@@ -135,10 +138,14 @@ TEST_CASE("damaged events of any content are survived", "[accounts][random]") {
         trace::Event& event = events[i];
         const auto number = [&random]() -> uint64_t {
             switch (random() % 4) {
-                case 0: return random() % 8;
-                case 1: return UINT64_MAX - random() % 8;
-                case 2: return 0x7f0000000000 + (random() % 64 << 20);
-                default: return random();
+                case 0:
+                    return random() % 8;
+                case 1:
+                    return UINT64_MAX - random() % 8;
+                case 2:
+                    return 0x7f0000000000 + (random() % 64 << 20);
+                default:
+                    return random();
             }
         };
         event.sequence = random() % 10 == 0 ? number() : i;

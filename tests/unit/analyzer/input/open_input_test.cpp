@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/input/open_input.h"
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 
@@ -179,7 +180,7 @@ TEST_CASE("a job that died without any collector is read from its ring alone") {
     }
 }
 
-TEST_CASE("releases in flight at death are named") {
+TEST_CASE("releases in flight at death are named, and why there was no room") {
     test::ScratchDirectory scratch;
     test::Child process([&] {
         test::RingOfThisProcess ring(scratch.path(), test::identity_of_this_process(), 1024);
@@ -190,12 +191,17 @@ TEST_CASE("releases in flight at death are named") {
         ring.header().in_flight[3].store(8 + 1);
         ring.header().in_flight[100].store(2 + 1);
         ring.header().losses[static_cast<size_t>(Loss::StackFailed)].store(5);
+        ring.header().append_error.store(EDQUOT);
+        ring.header().first_loss_time.store(77);
     });
     process.reap();
     const auto source = input::open_input(scratch.path()).processes.at(0).open();
     CHECK(count_events(*source) == 10);
     CHECK(source->status().in_flight == std::vector<uint64_t>{2, 8});
     CHECK(source->status().losses[static_cast<size_t>(Loss::StackFailed)] == 5);
+    CHECK(source->status().first_loss_time == 77);
+    REQUIRE(source->status().warnings.size() == 1);
+    CHECK_THAT(source->status().warnings[0], ContainsSubstring("VRAMTRACE_DISK_LIMIT was reached"));
 }
 
 TEST_CASE("facts are read from the definitions") {

@@ -25,10 +25,10 @@ AddressMap mapped(const EventBuilder& job, replay::Replay& replay, uint8_t devic
 
 TEST_CASE("holes inside touched pages", "[instant][address_map]") {
     EventBuilder job;
-    job.device_alloc(kBase + kMiB / 2, kMiB / 2);        // page 0: hole of ½ before
-    job.device_alloc(kBase + 3 * kMiB / 2, kMiB);        // pages 0 and 1: hole of ½ between, the rest after it
-    job.device_alloc(kBase + 8 * kMiB, 2 * kMiB);        // a page of its own, full
-    job.device(1).device_alloc(kBase + 32 * kMiB, 1);    // another device
+    job.device_alloc(kBase + kMiB / 2, kMiB / 2);      // page 0: hole of ½ before
+    job.device_alloc(kBase + 3 * kMiB / 2, kMiB);      // pages 0 and 1: hole of ½ between, the rest after it
+    job.device_alloc(kBase + 8 * kMiB, 2 * kMiB);      // a page of its own, full
+    job.device(1).device_alloc(kBase + 32 * kMiB, 1);  // another device
     replay::Replay replay;
     const AddressMap map = mapped(job, replay);
     CHECK(map.pages.areas == 3);

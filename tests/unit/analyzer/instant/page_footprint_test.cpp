@@ -34,9 +34,9 @@ TEST_CASE("device bytes used by 64 pieces, as measured", "[instant][pages]") {
         uint64_t size, spacing, used_per_piece;
     };
     const Row row = GENERATE(Row{1, 512, 32 * kKiB}, Row{512, 512, 32 * kKiB}, Row{4 * kKiB, 4 * kKiB, 32 * kKiB},
-                             Row{64 * kKiB, 64 * kKiB, 64 * kKiB}, Row{kMiB, kMiB, kMiB}, Row{2 * kMiB, 2 * kMiB, 2 * kMiB},
-                             Row{2 * kMiB + 1, 4 * kMiB, 4 * kMiB}, Row{3 * kMiB, 4 * kMiB, 4 * kMiB},
-                             Row{20 * kMiB, 32 * kMiB, 20 * kMiB});
+                             Row{64 * kKiB, 64 * kKiB, 64 * kKiB}, Row{kMiB, kMiB, kMiB},
+                             Row{2 * kMiB, 2 * kMiB, 2 * kMiB}, Row{2 * kMiB + 1, 4 * kMiB, 4 * kMiB},
+                             Row{3 * kMiB, 4 * kMiB, 4 * kMiB}, Row{20 * kMiB, 32 * kMiB, 20 * kMiB});
     EventBuilder job;
     for (uint64_t i = 0; i < 64; ++i) job.device_alloc(kBase + i * row.spacing, row.size);
     CHECK(footprint(job) == 64 * row.used_per_piece);
@@ -103,7 +103,8 @@ TEST_CASE("pages against a set of pages, with refused frees", "[instant][pages]"
         if (step % 16 != 0) continue;
         std::set<uint64_t> touched;
         for (const auto& [address, size] : live) {
-            for (uint64_t page = address / kPageBytes; page <= (address + size - 1) / kPageBytes; ++page) touched.insert(page);
+            for (uint64_t page = address / kPageBytes; page <= (address + size - 1) / kPageBytes; ++page)
+                touched.insert(page);
         }
         REQUIRE(pages.of(0).footprint == touched.size() * kPageBytes);
         most = std::max(most, pages.of(0).footprint);

@@ -150,7 +150,8 @@ TEST_CASE("ends of unknown contexts are counted", "[replay][contexts]") {
     CHECK(Played(job).replay.oddities().unmatched_releases == 3);
 }
 
-TEST_CASE("the primary context is told as a context first, and is no context of the program's own", "[replay][contexts]") {
+TEST_CASE("the primary context is told as a context first, and is no context of the program's own",
+          "[replay][contexts]") {
     EventBuilder job;
     job.context(1).object(EventKind::ContextCreate, 0xd0);
     job.object(EventKind::PrimaryRetain, 0xd0);

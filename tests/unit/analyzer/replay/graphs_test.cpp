@@ -47,8 +47,12 @@ TEST_CASE("graph memory freed between launches is allocated again by the next", 
     job.graph_alloc(0x1000, 100, 0xa, 1);
     job.instantiate(0xe, 0xa);
     job.launch(0xe);
-    SECTION("cuMemFreeAsync") { job.pool_free(0x1000); }
-    SECTION("cuMemFree") { job.device_free(0x1000); }
+    SECTION("cuMemFreeAsync") {
+        job.pool_free(0x1000);
+    }
+    SECTION("cuMemFree") {
+        job.device_free(0x1000);
+    }
     SECTION("another graph's free node") {
         job.graph_free(0x1000, 0xb, 2);
         job.instantiate(0xf, 0xb);

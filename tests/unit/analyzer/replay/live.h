@@ -28,7 +28,8 @@ struct Played : replay::Observer {
     }
     uint64_t bytes(replay::Quantity quantity) const {
         uint64_t sum = 0;
-        replay.live().for_each([&](const replay::Allocation& a) { sum += a.quantity() == quantity ? a.counted_bytes() : 0; });
+        replay.live().for_each(
+            [&](const replay::Allocation& a) { sum += a.quantity() == quantity ? a.counted_bytes() : 0; });
         return sum;
     }
     const replay::Allocation* only(replay::Kind kind) const {

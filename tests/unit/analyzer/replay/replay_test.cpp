@@ -68,11 +68,11 @@ TEST_CASE("each kind ends by its own call and by no other", "[replay]") {
     job.object(EventKind::StreamCreate, 0x1);
     job.object(EventKind::EventCreate, 0x1);
     SECTION("one after the other") {
-        const std::pair<EventKind, bool> ends[] = {
-            {EventKind::HostFree, true},       {EventKind::HostUnregister, true}, {EventKind::AddressFree, true},
-            {EventKind::DeviceFree, true},     {EventKind::ArrayDestroy, false},  {EventKind::MipmapDestroy, false},
-            {EventKind::ModuleUnload, false},  {EventKind::LibraryUnload, false}, {EventKind::StreamDestroy, false},
-            {EventKind::EventDestroy, false}};
+        const std::pair<EventKind, bool> ends[] = {{EventKind::HostFree, true},       {EventKind::HostUnregister, true},
+                                                   {EventKind::AddressFree, true},    {EventKind::DeviceFree, true},
+                                                   {EventKind::ArrayDestroy, false},  {EventKind::MipmapDestroy, false},
+                                                   {EventKind::ModuleUnload, false},  {EventKind::LibraryUnload, false},
+                                                   {EventKind::StreamDestroy, false}, {EventKind::EventDestroy, false}};
         size_t live = 10;
         for (const auto& [kind, by_address] : ends) {
             by_address ? job.address(kind, 0x3000) : job.object(kind, 0x1);

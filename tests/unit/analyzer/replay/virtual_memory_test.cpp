@@ -217,8 +217,8 @@ TEST_CASE("refused VMM releases are taken back whole", "[replay][vmm]") {
 TEST_CASE("maps and unmaps of the unknown are counted", "[replay][vmm]") {
     EventBuilder job;
     job.map(kRange, kMiB, 0xdead);
-    job.unmap(kRange, kMiB);        // the mapping was seen, what it showed was not
-    job.unmap(kRange, kMiB);        // this one was not
+    job.unmap(kRange, kMiB);  // the mapping was seen, what it showed was not
+    job.unmap(kRange, kMiB);  // this one was not
     job.add(EventKind::PhysicalRetain, {0x10, 0, 0xdead, 0, 0});
     const Played played(job);
     CHECK(played.replay.oddities().unmatched_uses == 2);

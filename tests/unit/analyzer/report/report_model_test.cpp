@@ -119,7 +119,7 @@ TEST_CASE("processes without a memory event are counted, not shown") {
     ReportTrace trace = three_sites();
     Analysis analysis = trace.analysis();
     analysis.processes.push_back(std::move(ReportTrace().analysis().processes[0]));
-    const report::Report built = build_report(analysis, {});
+    const report::Report built = report::build_report(analysis, {});
     CHECK(built.processes.size() == 1);
     CHECK(built.processes_without_events == 1);
 }

@@ -92,26 +92,25 @@ public:
     }
 
     VectorSource source() const {
-        VectorSource source(job.events());
-        for (const auto& [kind, body] : definitions_) source.edit_definitions().add(kind, std::string_view(body));
+        VectorSource made(job.events());
+        for (const auto& [kind, body] : definitions_) made.edit_definitions().add(kind, std::string_view(body));
         static constexpr char kNames[] =
             "\0cuMemAlloc_v2\0cuMemFree_v2\0cudaMalloc\0cuMemHostAlloc\0cuStreamCreate\0cuModuleLoad\0cuMemAddressReserve\0";
-        source.edit_definitions().add(trace::DefinitionKind::Names, std::string_view(kNames, sizeof kNames - 1));
+        made.edit_definitions().add(trace::DefinitionKind::Names, std::string_view(kNames, sizeof kNames - 1));
         trace::DeviceBody device;
         device.name_bytes = 5;
         device.total_bytes = 80ULL << 30;
-        source.edit_definitions().add(trace::DefinitionKind::Device, device, "GPU-A");
-        trace::SourceStatus& status = source.edit_status();
-        status = this->status;
-        return source;
+        made.edit_definitions().add(trace::DefinitionKind::Device, device, "GPU-A");
+        made.edit_status() = status;
+        return made;
     }
 
     Analysis analysis() {
         VectorSource made = source();
         symbolize::Symbolizer symbolizer;
         std::string why;
-        ScratchDirectory scratch;
-        const std::string kept = scratch.path() + "/symbols.json";
+        const ScratchDirectory scratch;
+        const std::string kept = scratch.file("symbols.json");
         REQUIRE(symbolize::write_names(kept, names(), why));
         REQUIRE(symbolizer.load(kept, why));
         ProcessReading reading(made, symbolizer, {});

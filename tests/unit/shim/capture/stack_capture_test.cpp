@@ -5,6 +5,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
+#include <csetjmp>
 #include <csignal>
 #include <set>
 #include <thread>
@@ -109,8 +110,10 @@ TEST_CASE("the depth limit", "[capture]") {
 
 TEST_CASE("a capture inside a capture", "[capture]") {
     WithDefinitions with;
+    // As deep as a handler would be when it interrupts a capture.
+    REQUIRE(capture_at(0, 128).id != 0);
     shim::thread_state.capturing = 1;
-    const CapturedStack nested = capture_at(0, 128);
+    const CapturedStack nested = capture_at(10, 128);
     shim::thread_state.capturing = 0;
     CHECK(nested.id == 0);
     CHECK(nested.loss == trace::Loss::StackNested);
@@ -288,6 +291,46 @@ TEST_CASE("handlers that capture while captures are in progress", "[capture][sig
     CHECK(whole.load() >= 500);
     CHECK(nested.load() >= 5);
     CHECK(ids.size() == 20);
+}
+
+namespace {
+
+sigjmp_buf way_out;
+volatile sig_atomic_t left_in_the_middle;
+
+void leave(int) {
+    if (!shim::thread_state.capturing) return;
+    left_in_the_middle = left_in_the_middle + 1;
+    siglongjmp(way_out, 1);
+}
+
+}  // namespace
+
+TEST_CASE("handlers that leave a capture by longjmp", "[capture][signals]") {
+    WithDefinitions with;
+    struct sigaction action {};
+    action.sa_handler = leave;
+    sigaction(SIGALRM, &action, nullptr);
+    itimerval every{{0, 150}, {0, 150}};
+    setitimer(ITIMER_REAL, &every, nullptr);
+    left_in_the_middle = 0;
+    static volatile int captures, lost;
+    captures = 0;
+    lost = 0;
+    sigsetjmp(way_out, 1);
+    while (left_in_the_middle < 300) {  // more often than there are slots
+        const CapturedStack result = capture_at(20, 128);
+        captures = captures + 1;
+        if (result.id == 0) lost = lost + 1;
+    }
+    every = {};
+    setitimer(ITIMER_REAL, &every, nullptr);
+    action.sa_handler = SIG_DFL;
+    sigaction(SIGALRM, &action, nullptr);
+    CHECK(captures > 0);
+    CHECK(lost == 0);
+    CHECK(capture_at(20, 128).id != 0);
+    CHECK(with.definitions.count(trace::DefinitionKind::Stack) < 50);
 }
 
 TEST_CASE("threads at once, with unloads in between", "[capture][threads]") {

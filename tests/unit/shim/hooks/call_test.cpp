@@ -98,7 +98,9 @@ void start(Handle context = reinterpret_cast<Handle>(0x100)) {
     driver.current = context;
 }
 
-Handle handle(uintptr_t value) { return reinterpret_cast<Handle>(value); }
+Handle handle(uintptr_t value) {
+    return reinterpret_cast<Handle>(value);
+}
 
 Result answer() {
     if (driver.during) driver.during();
@@ -117,7 +119,9 @@ Result allocate(DevicePointer address, size_t bytes) {
     return call<device_memory::Allocates, Name::cuMemAlloc_v2>(&result, bytes);
 }
 
-Result free_memory(DevicePointer address) { return call<device_memory::Frees, Name::cuMemFree_v2>(address); }
+Result free_memory(DevicePointer address) {
+    return call<device_memory::Frees, Name::cuMemFree_v2>(address);
+}
 
 }  // namespace
 
@@ -454,7 +458,7 @@ TEST_CASE("virtual memory: handles, ranges and mappings") {
     PhysicalProperties properties{};
     properties.location = {kLocationDevice, 2};
     call<virtual_memory::Creates, Name::cuMemCreate>(&memory, size_t{2} << 20,
-                                                    static_cast<const PhysicalProperties*>(&properties), LongFlags{0});
+                                                     static_cast<const PhysicalProperties*>(&properties), LongFlags{0});
     const auto created = recorder.one(EventKind::PhysicalCreate);
     CHECK(created.object == 0x40);
     CHECK(created.size == 2 << 20);

@@ -52,14 +52,18 @@ uint64_t record(Event& event, OpensRing opens, WithStack stack) {
     return event.sequence;
 }
 
-bool recording() { return recorder.open; }
+bool recording() {
+    return recorder.open;
+}
 
 int in_flight_enter(uint64_t ticket) {
     recorder.in_flight.push_back(ticket);
     return static_cast<int>(recorder.in_flight.size()) - 1;
 }
 
-void in_flight_leave(int slot) { recorder.in_flight.at(static_cast<size_t>(slot)) = 0; }
+void in_flight_leave(int slot) {
+    recorder.in_flight.at(static_cast<size_t>(slot)) = 0;
+}
 
 trace::DefinitionId define(DefinitionKind kind, const void* body, uint32_t bytes) {
     if (!recorder.open) return 0;
@@ -72,8 +76,12 @@ trace::DefinitionId define(DefinitionKind kind, const void* body, uint32_t bytes
     return id;
 }
 
-void set_opened_callback(void (*callback)()) { recorder.opened = callback; }
+void set_opened_callback(void (*callback)()) {
+    recorder.opened = callback;
+}
 void count_loss(trace::Loss) {}
-void bump_unload_epoch() { ++recorder.unload_epoch; }
+void bump_unload_epoch() {
+    ++recorder.unload_epoch;
+}
 
 }  // namespace vramtrace::shim

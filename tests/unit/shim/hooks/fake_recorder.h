@@ -12,7 +12,7 @@
 struct FakeRecorder {
     std::vector<vramtrace::trace::Event> events;
     std::vector<vramtrace::shim::WithStack> stacks;
-    std::map<uint32_t, std::string> definitions;                       // id → body
+    std::map<uint32_t, std::string> definitions;  // id → body
     std::map<uint32_t, vramtrace::trace::DefinitionKind> definition_kinds;
     std::vector<uint64_t> in_flight;  // tickets; those that were left are 0
     bool open = false;

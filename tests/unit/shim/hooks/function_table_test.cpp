@@ -30,8 +30,8 @@ TEST_CASE("every name finds itself, and only whole names are found") {
         const auto* names = library_of(name) == Library::Driver ? driver_names() : runtime_names();
         CHECK(std::string(names[place_of(name)]) == name_text(name));
     }
-    for (const char* other : {"", "c", "cu", "cuMem", "cuMemAlloc_v", "cuMemAlloc_v22", "cuMemAlloc_v2 ", "cudaMallo",
-                              "cuInit", "malloc"})
+    for (const char* other :
+         {"", "c", "cu", "cuMem", "cuMemAlloc_v", "cuMemAlloc_v22", "cuMemAlloc_v2 ", "cudaMallo", "cuInit", "malloc"})
         CHECK(name_of(other) == Name::None);
     CHECK(is_passed("cuMemGetInfo_v2"));
     CHECK_FALSE(is_passed("cuMemAlloc_v2"));

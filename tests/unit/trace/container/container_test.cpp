@@ -2,7 +2,9 @@
 #include "trace/container/container_reader.h"
 #include "trace/container/container_writer.h"
 
+#include <algorithm>
 #include <cstring>
+#include <filesystem>
 
 #include "tests/support/catch.h"
 #include "tests/support/random_events.h"

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 
 #include "tests/data/format_1_0.h"
@@ -35,7 +37,8 @@ TEST_CASE("a trace of format 1.0 is read as it was written") {
     CHECK(status.in_flight == end.in_flight);
     CHECK(status.warnings == end.status.notes);
     CHECK(std::equal(std::begin(status.losses), std::end(status.losses), std::begin(end.status.losses)));
-    CHECK(status.missing_tickets == 0);
+    CHECK(status.missing_tickets == end.status.missing_tickets);
+    CHECK(status.first_loss_time == end.status.first_loss_time);
     CHECK(reader.void_tickets() == content::kTickets / 97);
     REQUIRE(reader.clocks().size() == 2);
     CHECK(reader.clocks()[1].monotonic == 6'000'000'000);

@@ -42,17 +42,20 @@ struct FileChain {
     explicit FileChain(const std::string& directory, uint64_t segments)
         : prefix(directory + "/h.1.2.0"), chain(std::make_unique<SegmentChain>()) {
         std::memset(static_cast<void*>(chain.get()), 0, sizeof *chain);
-        const SegmentMaker maker{[](void* context, uint32_t index, uint32_t slot_count) {
-                                     char path[kMaxPath];
-                                     ring_path(static_cast<FileChain*>(context)->prefix.c_str(), index, path,
-                                               sizeof path);
-                                     RingHeader* header = nullptr;
-                                     create_ring_segment(path, {}, index, slot_count, {}, header);
-                                     return header;
-                                 },
-                                 [](void*, RingHeader* header) { return release_drained_slots(header); }, this};
+        const SegmentMaker maker{create, release, this};
         REQUIRE(chain->start(maker, segments * kSlots * sizeof(Event), kSlots));
     }
+    static RingHeader* create(void* context, uint32_t index, uint32_t slot_count) {
+        auto& self = *static_cast<FileChain*>(context);
+        char path[kMaxPath];
+        ring_path(self.prefix.c_str(), index, path, sizeof path);
+        RingHeader* header = nullptr;
+        const int error = create_ring_segment(path, {}, index, slot_count, self.space, header);
+        errno = error;
+        return error == 0 ? header : nullptr;
+    }
+    static bool release(void*, RingHeader* header) { return release_drained_slots(header); }
+
     std::string prefix;
     Space space;
     std::unique_ptr<SegmentChain> chain;

@@ -8,5 +8,10 @@ VISIBLE int cudaMalloc(void** address, size_t bytes) {
     *address = reinterpret_cast<void*>(bytes);
     return 0;
 }
-VISIBLE int cudaFree(void*) { return 0; }
-VISIBLE int cudaGetDeviceCount(int* count) { *count = 1; return 0; }
+VISIBLE int cudaFree(void*) {
+    return 0;
+}
+VISIBLE int cudaGetDeviceCount(int* count) {
+    *count = 1;
+    return 0;
+}
