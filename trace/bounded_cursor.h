@@ -7,8 +7,8 @@
 #include <span>
 #include <type_traits>
 
-// Reads bytes whose lengths nobody trusts. A read past the end gives 0 (or nothing) and makes ok() false from then on, so
-// that a parser reads on in a straight line and asks once at the end.
+// Reads bytes whose lengths nobody trusts. A read past the end gives 0 (or nothing) and makes ok() false from then
+// on, so that a parser reads on in a straight line and asks once at the end.
 namespace vramtrace::trace {
 
 class BoundedCursor {

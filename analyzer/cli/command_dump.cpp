@@ -107,13 +107,17 @@ std::string definition_line(DefinitionKind kind, Bytes body) {
 
 class Dump {
 public:
-    Dump(const DumpOptions& options, const trace::ProcessIdentity& identity) : options_(options), identity_(identity) {}
+    Dump(const DumpOptions& options, const trace::ProcessIdentity& identity)
+        : options_(options),
+          identity_(identity),
+          process_(std::to_string(identity.pid) + "." + std::to_string(identity.start_time) + "." +
+                   std::to_string(identity.counter)) {}
 
     void event(const trace::Event& event, const std::vector<std::string>& names) const {
         const auto name = [&](uint8_t index) { return index < names.size() ? names[index] : std::to_string(index); };
         if (options_.json) {
             JsonWriter json(std::cout, 0);
-            json.object().member("pid", identity_.pid).member("ticket", event.sequence).member("time_ns", event.time);
+            json.object().member("process", process_).member("pid", identity_.pid).member("ticket", event.sequence).member("time_ns", event.time);
             json.member("kind", kind_text(event.kind)).member("address", event.address).member("size", event.size);
             json.member("object", event.object).member("aux", event.aux).member("stack", event.stack);
             json.member("thread", event.thread).member("device", static_cast<unsigned>(event.device));
@@ -142,7 +146,7 @@ public:
             return;
         }
         JsonWriter json(std::cout, 0);
-        json.object().member("pid", identity_.pid).member("definition", id).member("kind", definition_text(kind));
+        json.object().member("process", process_).member("pid", identity_.pid).member("definition", id).member("kind", definition_text(kind));
         if (kind == DefinitionKind::Stack) {
             json.key("frames").array();
             for (const std::string& frame : frames_of(body)) json.value(frame);
@@ -164,6 +168,7 @@ public:
 private:
     const DumpOptions& options_;
     const trace::ProcessIdentity& identity_;
+    const std::string process_;  // PID.START.COUNTER: differs for what one pid became by exec in place
 };
 
 int dump(const DumpOptions& options) {

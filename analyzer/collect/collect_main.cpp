@@ -13,8 +13,8 @@
 #include "analyzer/collect/collector.h"
 #include "trace/container/mapping_guard.h"
 
-// vramtrace-collect --directory DIR: started by the shim from inside jobs (possibly by several at once) or by `vramtrace run`.
-// Exit status: 0 done, or another collector is at work there; 2 usage; 3 the directory is of no use.
+// vramtrace-collect --directory DIR: started by the shim from inside jobs (possibly by several at once) or by
+// `vramtrace run`. Exit status: 0 done, or another collector is at work there; 2 usage; 3 the directory is of no use.
 namespace {
 
 volatile std::sig_atomic_t stop = 0;

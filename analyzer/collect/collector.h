@@ -16,8 +16,8 @@
 #include "trace/container/collector_lock.h"
 #include "trace/container/process_watch.h"
 
-// THE COLLECTOR of one trace directory: finds the rings of this machine there, drains each into its container, notices how
-// each process ended, and goes when nobody is left. It may be killed at any moment and started again.
+// THE COLLECTOR of one trace directory: finds the rings of this machine there, drains each into its container,
+// notices how each process ended, and goes when nobody is left. It may be killed at any moment and started again.
 //
 //   ring appears ─► open ─► round, round, … ─► process gone or exec'ed ─► finish ─► ring removed
 //                     └► not ours, damaged, newer: a line in collector.log, left alone
@@ -36,8 +36,8 @@ class Collector {
 public:
     explicit Collector(const CollectorOptions& options);
 
-    // Until nobody is left or `stop` is not 0 (set it from a signal handler). False if another collector is at work or the
-    // directory cannot be locked.
+    // Until nobody is left or `stop` is not 0 (set it from a signal handler). False if another collector is at work
+    // or the directory cannot be locked.
     bool run(const volatile std::sig_atomic_t& stop);
 
 private:

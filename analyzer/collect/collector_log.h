@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <string>
 
-// The collector's words, in DIRECTORY/collector.log: a line with time and pid for each thing a user may wonder about. Bounded;
-// that the log cannot be written is no reason to stop.
+// The collector's words, in DIRECTORY/collector.log: a line with time and pid for each thing a user may wonder about.
+// Bounded; that the log cannot be written is no reason to stop.
 namespace vramtrace::collect {
 
 class CollectorLog {

@@ -18,8 +18,9 @@
 //
 //   committed slots ─► batch ─(full, or 100 ms old)─► definitions block ─► events block ─► tail of the ring
 //
-// The order is the promise: what an events block names is in the file before it, and slots are given back only after their
-// block is. Dying between any two steps loses nothing and repeats nothing: the container's tickets say where to go on.
+// The order is the promise: what an events block names is in the file before it, and slots are given back only after
+// their block is. Dying between any two steps loses nothing and repeats nothing: the container's tickets say where to
+// go on.
 namespace vramtrace::collect {
 
 class RingDrain {
@@ -46,7 +47,8 @@ public:
     Round round(uint64_t now, bool may_write);
     // Writes all that was read, ripe or not. False: blocked.
     bool flush(uint64_t now);
-    // The process will write no more: drains the rest, seals the container, removes ring and definitions. False: blocked.
+    // The process will write no more: drains the rest, seals the container, removes ring and definitions. False:
+    // blocked.
     bool finish(uint64_t now, trace::SourceStatus::End end);
     // Leaves the ring to others: says in its header that no collector is there.
     void leave();

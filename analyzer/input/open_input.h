@@ -9,8 +9,8 @@
 #include "analyzer/input/process_trace.h"
 #include "trace/process_header.h"
 
-// FROM WHAT THE USER NAMED TO THE PROCESSES IN IT. A name may be a trace directory, a STEM.trace, a STEM.ring, or nothing:
-// then the newest trace of the default places is taken.
+// FROM WHAT THE USER NAMED TO THE PROCESSES IN IT. A name may be a trace directory, a STEM.trace, a STEM.ring, or
+// nothing: then the newest trace of the default places is taken.
 namespace vramtrace::input {
 
 struct ProcessInput {

@@ -110,7 +110,8 @@ bool ProcessTrace::read_container(std::vector<Event>& batch) {
     return false;
 }
 
-// Decided when the container was read to its end for the first time, and again when a running process has died meanwhile.
+// Decided when the container was read to its end for the first time, and again when a running process has died
+// meanwhile.
 void ProcessTrace::choose_role() {
     role_chosen_ = true;
     running_ = process_alive();
@@ -171,8 +172,8 @@ bool ProcessTrace::read_ring(std::vector<Event>& batch) {
     return false;
 }
 
-// Gives held events up to the first gap. A gap is tickets without events, or slots that the collector gave back while we
-// were on our way to them; then the container has them: it is asked before the gap is believed.
+// Gives held events up to the first gap. A gap is tickets without events, or slots that the collector gave back while
+// we were on our way to them; then the container has them: it is asked before the gap is believed.
 bool ProcessTrace::give_held(std::vector<Event>& batch) {
     while (held_at_ < held_.size() && held_[held_at_].sequence < next_ticket_) ++held_at_;
     const uint64_t next = held_at_ < held_.size() ? held_[held_at_].sequence : held_end_;

@@ -16,13 +16,14 @@
 #include "trace/ring/ring_file.h"
 #include "trace/ring/ring_reader.h"
 
-// ALL THAT IS LEFT OF ONE PROCESS, in ticket order, wherever it is: the container's blocks, then what the ring still holds.
+// ALL THAT IS LEFT OF ONE PROCESS, in ticket order, wherever it is: the container's blocks, then what the ring still
+// holds.
 //
 //   container ──no more──► ring ──slots reused meanwhile──► container ──► ring ──► end
 //
-// Three situations. Job alive: a report as of now; events after the first look at the ring are left for the next report.
-// Job dead, collector at work: wait until it has completed the container. Both dead: the ring post mortem; slots that were
-// never committed are counted, releases in flight are told.
+// Three situations. Job alive: a report as of now; events after the first look at the ring are left for the next
+// report. Job dead, collector at work: wait until it has completed the container. Both dead: the ring post mortem;
+// slots that were never committed are counted, releases in flight are told.
 namespace vramtrace::input {
 
 struct ProcessFiles {

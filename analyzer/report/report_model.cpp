@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "analyzer/report/site_rows.h"
@@ -33,6 +34,7 @@ void add_leaks(ProcessReport& report, const Options& options) {
     std::vector<SiteEntry> addresses;
     std::vector<SiteEntry> handles;
     std::array<Amount, replay::kQuantities> sums{};
+    std::map<Kind, KindCount> kinds;
     for (const accounts::Leak& leak : process.accounts.leaks) {
         const accounts::SiteKey& key = process.accounts.sites[leak.site].key;
         const Quantity quantity = key.quantity();
@@ -47,11 +49,18 @@ void add_leaks(ProcessReport& report, const Options& options) {
             addresses.push_back(entry);
         } else if (quantity == Quantity::Handle) {
             handles.push_back(entry);
+            KindCount& kind = kinds[key.kind];
+            kind.kind = key.kind;
+            kind.count += leak.live.count;
         } else {
             memory.push_back(entry);
             add(sums[static_cast<size_t>(quantity)], leak.live);
         }
     }
+    for (const accounts::HandleCount& open : process.accounts.handles) {
+        if (const auto kind = kinds.find(open.kind); kind != kinds.end()) kind->second.borrowed_bytes += open.borrowed_bytes;
+    }
+    for (const auto& [kind, count] : kinds) report.handle_kinds.push_back(count);
     for (size_t i = 0; i < sums.size(); ++i) {
         if (sums[i].count != 0) report.by_quantity.push_back({static_cast<Quantity>(i), sums[i]});
     }

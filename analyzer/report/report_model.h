@@ -58,6 +58,12 @@ struct QuantityLeak {
     accounts::Amount amount;
 };
 
+struct KindCount {
+    accounts::Kind kind;
+    uint64_t count = 0;
+    uint64_t borrowed_bytes = 0;  // of others' memory that they opened
+};
+
 struct DeviceReport {
     uint8_t device = trace::kNoDevice;
     const DeviceFacts* facts = nullptr;
@@ -76,6 +82,7 @@ struct ProcessReport {
     Table leaks;
     Table address_space;  // reservations left: addresses, not memory
     Table handles;        // streams, events, modules, openings, … left
+    std::vector<KindCount> handle_kinds;
     std::vector<DeviceReport> devices;
     std::vector<const accounts::Total*> host_totals;  // host-pinned, host-registered, address-space
     Table churn;

@@ -37,6 +37,11 @@ std::string what(const Row& row) {
     return row.api.empty() ? row.kind : row.kind + " by " + print::printable(row.api);
 }
 
+std::string by_call(const Row& row) {
+    if (row.api.empty() || row.title.find(row.api) != std::string::npos) return {};
+    return "  by " + print::printable(row.api.substr(0, row.api.find(" →")));
+}
+
 std::string stack_lines(const ProcessAnalysis& process, const NamedStack& stack, const Options& options,
                         const std::string& indent) {
     if (stack.frames.empty()) return indent + "(no stack was recorded)\n";

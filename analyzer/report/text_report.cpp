@@ -149,7 +149,7 @@ void write_text(std::ostream& out, const Report& report) {
         if (in_detail(process)) {
             out << leak_section(process, report.options) << peak_section(process, report.options)
                 << failure_section(process, report.options) << device_section(process, report.options)
-                << churn_section(process) << handle_section(process, report.options) << "\n";
+                << churn_section(process) << handle_section(process) << "\n";
         }
         out << summary_lines(process, several);
     }

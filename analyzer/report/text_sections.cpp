@@ -45,6 +45,11 @@ std::string threads_text(const ProcessAnalysis& process, const Row& row) {
     return ", " + text;
 }
 
+std::string plural(const std::string& noun) {
+    if (noun == "library") return "libraries";
+    return noun.size() > 6 && noun.compare(noun.size() - 6, 6, "memory") == 0 ? noun : noun + "s";
+}
+
 std::string leak_remarks(const Row& row) {
     std::string text;
     if (row.unmapped.count != 0) text += "; " + print::exact_bytes(row.unmapped.bytes) + " of it mapped nowhere";
@@ -99,7 +104,7 @@ std::string peak_section(const ProcessReport& report, const Options& options) {
         print::TextTable table({Align::Right, Align::Right, Align::Right, Align::Left});
         for (const Row& row : device.peak.rows) {
             table.row({print::bytes(row.amount.bytes), print::percent(row.amount.bytes, total.peak.bytes),
-                       print::grouped(row.amount.count) + "×", where(row)});
+                       print::grouped(row.amount.count) + "×", where(row) + by_call(row)});
             if (options.full && row.stack != nullptr) {
                 table.lines(stack_lines(process, *row.stack, options, "      "));
             }
@@ -171,7 +176,7 @@ std::string churn_section(const ProcessReport& report) {
     table.header({"allocations", "bytes in all", "median life", "where"});
     for (const Row& row : report.churn.rows) {
         table.row({print::grouped(row.allocated.count), print::bytes(row.allocated.bytes), print::duration(row.lifetime_median),
-                   where(row)});
+                   where(row) + by_call(row)});
     }
     return "\nCHURN, allocated and freed most often\n" + table.text() + hidden_line(report.churn, "  ", "allocations");
 }
@@ -201,15 +206,14 @@ std::string failure_section(const ProcessReport& report, const Options& options)
     return text;
 }
 
-std::string handle_section(const ProcessReport& report, const Options& options) {
+std::string handle_section(const ProcessReport& report) {
+    if (report.handles.rows.empty()) return {};
     std::string kinds;
-    for (const accounts::HandleCount& count : report.process->accounts.handles) {
-        if (count.live == 0 || count.kind == accounts::Kind::PrimaryContext) continue;
-        if (!kinds.empty()) kinds += ", ";
-        kinds += print::grouped(count.live) + " " + std::string(replay::kind_name(count.kind));
+    for (const KindCount& count : report.handle_kinds) {
+        const std::string name(replay::kind_name(count.kind));
+        kinds += (kinds.empty() ? "" : ", ") + print::counted(count.count, name.c_str(), plural(name).c_str());
         if (count.borrowed_bytes != 0) kinds += " (" + print::bytes(count.borrowed_bytes) + " of others' memory)";
     }
-    if (report.handles.rows.empty()) return {};
     std::string text = "\nOPEN HANDLES at the end: " + kinds + "\n";
     print::TextTable table({Align::Right, Align::Left, Align::Left});
     for (const Row& row : report.handles.rows) table.row({print::grouped(row.amount.count) + "×", what(row), where(row)});
@@ -217,7 +221,6 @@ std::string handle_section(const ProcessReport& report, const Options& options) 
     if (report.handles.hidden_rows != 0) {
         text += "  … and " + print::grouped(report.handles.hidden_rows) + " more call sites\n";
     }
-    (void)options;
     return text;
 }
 

@@ -5,6 +5,7 @@
 
 #include "shim/arena.h"
 #include "shim/capture/cfi_reader.h"
+#include "shim/capture/raw_calls.h"
 
 namespace vramtrace::shim {
 namespace {
@@ -123,13 +124,20 @@ void pack_rules(const FrameRules& rules, uintptr_t pc, Row& row) {
 bool RowTable::grow(Slots* full) {
     const unsigned bits = full == nullptr ? kFirstBits : full->bits + 1;
     if (bits > kMostBits) return false;
-    const size_t entries = (size_t{1} << bits) + kProbes;
-    auto* slots = static_cast<Slots*>(arena_allocate(sizeof(Slots) + entries * sizeof(Entry), alignof(Slots)));
-    if (slots == nullptr) return false;
-    slots->bits = bits;
-    // release, pairs with the acquire in find(). The loser's memory is lost: a few times in a process's life at most.
-    slots_.compare_exchange_strong(full, slots, std::memory_order_acq_rel, std::memory_order_acquire);
-    return true;
+    const raw::SignalsBlocked no_handler_leaves_us_here;
+    uint32_t idle = 0;
+    if (!growing_.compare_exchange_strong(idle, 1, std::memory_order_acquire)) return false;
+    if (slots_.load(std::memory_order_acquire) == full) {
+        const size_t entries = (size_t{1} << bits) + kProbes;
+        auto* slots = static_cast<Slots*>(arena_allocate(sizeof(Slots) + entries * sizeof(Entry), alignof(Slots)));
+        if (slots != nullptr) {
+            slots->bits = bits;
+            slots_.store(slots, std::memory_order_release);  // pairs with the acquire in find()
+        }
+    }
+    const bool grown = slots_.load(std::memory_order_relaxed) != full;
+    growing_.store(0, std::memory_order_release);
+    return grown;
 }
 
 void RowTable::put(uintptr_t pc, uint64_t epoch, const Row& row) {

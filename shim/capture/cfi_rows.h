@@ -108,6 +108,7 @@ private:
     static constexpr size_t home_of(uintptr_t pc, unsigned bits) { return (pc * 0x9e3779b97f4a7c15ULL) >> (64 - bits); }
     bool grow(Slots* full);
 
+    std::atomic<uint32_t> growing_;  // 1 while a thread makes a larger table; acquire/release
     std::atomic<Slots*> slots_;  // release in grow(), pairs with the acquire in find(). Old ones stay: they are small.
 };
 

@@ -149,7 +149,8 @@ CodeMap::Found CodeMap::make_row(uintptr_t pc, trace::DefinitionTable& definitio
             row.set(RowKind::LastFrame);
         }
     }
-    if ((place - module->image.bias) >> trace::kFrameOffsetBits != 0) return Found::Nowhere;  // 64 GiB of generated code
+    if ((place - module->image.bias) >> trace::kFrameOffsetBits != 0)
+        return Found::Nowhere;  // 64 GiB of generated code
     row.frame = trace::make_frame(id, place - module->image.bias);
     // Made of a module that may be gone by now: usable this once, its key is the epoch that it was looked up in.
     rows_.put(pc, before, row);

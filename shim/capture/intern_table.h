@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "shim/arena.h"
+#include "shim/capture/raw_calls.h"
 #include "trace/definition.h"
 
 // A HASH INDEX over things that lie elsewhere and never change: hash → definition id, without a lock.
@@ -45,7 +46,8 @@ public:
         if (places_[level].load(std::memory_order_acquire) == nullptr) return open_level(level);
         const size_t most = (mask_of(level) + 1) / 8 * 5;
         if (used_[level].load(std::memory_order_relaxed) < most) return true;
-        return open_level(level + 1);
+        // Full only if the next one cannot be had; while somebody else makes it, a few more fit in here.
+        return open_level(level + 1) || opening_.load(std::memory_order_relaxed) != 0;
     }
 
     // Remembers `id`, unless an equal thing was put there meanwhile: then that one's id is the answer.
@@ -86,21 +88,32 @@ private:
 
     bool open_level(unsigned level) {
         if (level >= kLevels) return false;
-        std::atomic<uint64_t>* none = nullptr;
-        if (places_[level].load(std::memory_order_acquire) == nullptr) {
-            auto* fresh =
-                static_cast<std::atomic<uint64_t>*>(arena_allocate((mask_of(level) + 1) * sizeof(uint64_t), 64));
-            if (fresh == nullptr) return false;
-            // release, pairs with the acquire in find(); the loser's memory is lost.
-            places_[level].compare_exchange_strong(none, fresh, std::memory_order_acq_rel, std::memory_order_acquire);
-        }
+        if (places_[level].load(std::memory_order_acquire) == nullptr && !make_level(level)) return false;
         uint32_t newest = level_.load(std::memory_order_acquire);
         while (newest < level && !level_.compare_exchange_weak(newest, level, std::memory_order_acq_rel)) {
         }
         return true;
     }
 
-    std::atomic<uint32_t> level_;  // the newest one
+    // One thread at a time, since a level may be 32 MiB; but the first one (32 KiB) is made by all who need it at once.
+    bool make_level(unsigned level) {
+        const raw::SignalsBlocked no_handler_leaves_us_here;
+        uint32_t idle = 0;
+        const bool alone = opening_.compare_exchange_strong(idle, 1, std::memory_order_acquire);
+        if (!alone && level > 0) return false;
+        std::atomic<uint64_t>* none = nullptr;
+        if (places_[level].load(std::memory_order_acquire) == nullptr) {
+            auto* fresh =
+                static_cast<std::atomic<uint64_t>*>(arena_allocate((mask_of(level) + 1) * sizeof(uint64_t), 64));
+            // release, pairs with the acquire in find(); a loser's memory is lost.
+            if (fresh != nullptr) places_[level].compare_exchange_strong(none, fresh, std::memory_order_acq_rel);
+        }
+        if (alone) opening_.store(0, std::memory_order_release);
+        return places_[level].load(std::memory_order_acquire) != nullptr;
+    }
+
+    std::atomic<uint32_t> opening_;  // 1 while a thread makes a level; acquire/release
+    std::atomic<uint32_t> level_;    // the newest one
     std::atomic<uint32_t> used_[kLevels];
     std::atomic<std::atomic<uint64_t>*> places_[kLevels];
 };

@@ -90,8 +90,8 @@ CapturedStack capture_from(const StartRegisters& start, CaptureState& state, Wal
     auto* state = root_object<CaptureState>(RootSlot::Capture);
     if (state == nullptr) return lost(trace::Loss::StackFailed);
     const ThreadSlotUse slot(state->slots);
-    if (slot.get() == nullptr) return lost(trace::Loss::StackFailed);
-    return capture_from(start, *state, slot.get()->space, definitions, depth);
+    if (slot.space() == nullptr) return lost(trace::Loss::StackFailed);
+    return capture_from(start, *state, *slot.space(), definitions, depth);
 }
 
 }  // namespace vramtrace::shim

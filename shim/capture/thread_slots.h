@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "shim/arena.h"
 #include "shim/capture/native_stack.h"
 
 // ROOM FOR THE CAPTURES IN PROGRESS, outside of the job's stacks (a signal stack may have two pages) and without
@@ -12,14 +13,15 @@
 // points to, or a free one near it, and leaves it at its end.
 namespace vramtrace::shim {
 
-struct ThreadSlot {
+// Usable when zero-filled.
+struct alignas(64) ThreadSlot {
     std::atomic<uintptr_t> owner;  // thread pointer of the capture in progress; 0: free
-    WalkSpace space;               // with what was remembered of the slot's last walk, whoever's that was
+    WalkSpace* space;  // the owner's; made by the first one. Remembers the slot's last walk, whoever's it was
 };
 
 // Usable when zero-filled.
 struct ThreadSlots {
-    static constexpr size_t kSlots = 256;  // captures at the same instant; pages are touched only by those used
+    static constexpr size_t kSlots = 256;  // captures at the same instant
     ThreadSlot slots[kSlots];
 };
 
@@ -36,11 +38,11 @@ public:
             // that is still ours was left by a longjmp out of a handler: what it remembers may be half written.
             const bool taken =
                 slot.owner.compare_exchange_strong(free, self, std::memory_order_acquire, std::memory_order_relaxed);
-            if (!taken && free == self) slot.space.memo.forget();
-            if (taken || free == self) {
-                slot_ = &slot;
-                return;
-            }
+            if (!taken && free != self) continue;
+            slot_ = &slot;
+            if (slot.space == nullptr) slot.space = arena_new<WalkSpace>();
+            if (!taken && slot.space != nullptr) slot.space->memo.forget();
+            return;
         }
     }
     ~ThreadSlotUse() {
@@ -49,7 +51,8 @@ public:
     ThreadSlotUse(const ThreadSlotUse&) = delete;
     ThreadSlotUse& operator=(const ThreadSlotUse&) = delete;
 
-    ThreadSlot* get() const { return slot_; }
+    // Null: no slot is free, or no memory.
+    WalkSpace* space() const { return slot_ == nullptr ? nullptr : slot_->space; }
 
 private:
     ThreadSlot* slot_ = nullptr;

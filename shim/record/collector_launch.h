@@ -11,7 +11,8 @@
 //   job thread ── clone(VM, VFORK, exit signal 0) ──► intermediate ── clone(VM, VFORK) ──► helper: setsid, close all
 //   waits for the intermediate only (__WALL)          exits at once                        descriptors, reset, exec
 //
-// A process that is PID 1 of its namespace, or a child subreaper, adopts the collector as it adopts every orphan.
+// A process that is PID 1 of its namespace, or a child subreaper, adopts the collector as it adopts every orphan:
+// lifecycle.cpp puts the start off there.
 namespace vramtrace::shim {
 
 // Finds the program: the setting, else beside our own library, then ../libexec/vramtrace and ../bin from there.

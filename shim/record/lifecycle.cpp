@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/record/lifecycle.h"
 
+#include <sys/prctl.h>
+
 #include <cstring>
 
 #include "shim/arena.h"
@@ -41,13 +43,24 @@ Recording* allocated_recording() {
     return known;
 }
 
+// Orphans come to this process: its wait() would see the collector. It gets one only when the rings fill up, before
+// something is lost, or when a setting names one; until then the rings hold everything and readers take it from there.
+bool would_adopt(const Recording& recording) {
+    if (recording.settings->collector.c_str()[0] != '\0') return false;
+    int subreaper = 0;
+    prctl(PR_GET_CHILD_SUBREAPER, &subreaper);
+    return subreaper != 0 || syscall(SYS_getpid) == 1;
+}
+
 void start_collector(Recording& recording) {
     const char* reason = find_collector(*recording.settings, recording.collector, sizeof recording.collector);
-    if (reason == nullptr) {
+    if (reason == nullptr && would_adopt(recording)) {
+        reason = "put off: this process (PID 1 or a subreaper) would have to wait() for it";
+    } else if (reason == nullptr) {
         const int error = launch_collector(recording.collector, recording.directory, *recording.settings);
         if (error != 0) {
-            const char* description = strerrordesc_np(error);
-            reason = description != nullptr ? description : "vramtrace-collect could not be started";
+            reason = strerrordesc_np(error);
+            if (reason == nullptr) reason = "vramtrace-collect could not be started";
             recording.collector[0] = '\0';
         }
     }
@@ -56,7 +69,7 @@ void start_collector(Recording& recording) {
     }
     const uint64_t now = sys::monotonic_ns();
     recording.launch_pause = kShortestPause;
-    recording.next_launch = now + kShortestPause;
+    recording.next_launch = reason == nullptr ? now + kShortestPause : 0;
     recording.next_check.store(now + kSecond, std::memory_order_relaxed);
 }
 
@@ -71,7 +84,9 @@ bool open(Recording& recording) {
     recording.free_stacks = recording.settings->free_stacks;
     fill_identity(recording.identity);
     Refusal refusal = make_trace_directory(recording);
-    if (refusal.what == nullptr) refusal = create_trace_files(recording);
+    if (refusal.what == nullptr) {
+        refusal = create_trace_files(recording, choose_ring_place(recording.directory));
+    }
     if (refusal.what != nullptr) {
         complain(refusal.what, refusal.detail, refusal.error);
         return false;
@@ -172,6 +187,7 @@ void check_collector(Recording& recording, uint64_t now) {
         return;
     }
     if (now < recording.next_launch) return;
+    if (would_adopt(recording) && !recording.chain.is_half_full()) return;
     launch_collector(recording.collector, recording.directory, *recording.settings);
     recording.next_launch = now + recording.launch_pause;
     recording.launch_pause = recording.launch_pause < kLongestPause / 2 ? 2 * recording.launch_pause : kLongestPause;

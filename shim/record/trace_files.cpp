@@ -166,12 +166,16 @@ Refusal make_trace_directory(Recording& recording) {
     return {};
 }
 
-Refusal create_trace_files(Recording& recording) {
-    const bool in_shared_memory =
-        !trace::is_local_file_system(recording.directory) && trace::free_bytes(kSharedMemory) >= kAmpleSharedMemory;
+RingPlace choose_ring_place(const char* directory) {
+    const bool elsewhere =
+        !trace::is_local_file_system(directory) && trace::free_bytes(kSharedMemory) >= kAmpleSharedMemory;
+    return elsewhere ? RingPlace::SharedMemory : RingPlace::Directory;
+}
+
+Refusal create_trace_files(Recording& recording, RingPlace place) {
     int error = EEXIST;
     for (recording.identity.counter = 0; recording.identity.counter < kMostCounters; ++recording.identity.counter) {
-        error = create_under_counter(recording, in_shared_memory);
+        error = create_under_counter(recording, place == RingPlace::SharedMemory);
         if (error != EEXIST) break;
     }
     if (error == 0) return {};

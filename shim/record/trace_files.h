@@ -16,8 +16,13 @@ struct Refusal {
 // Fills recording.directory from the setting (placeholders, absolute) and creates it, 0700.
 Refusal make_trace_directory(Recording& recording);
 
+// Where ring and definitions lie: in the trace directory if its file system is of this machine, else in shared memory if
+// that is ample (STEM.where in the directory says so), else in the directory all the same.
+enum class RingPlace : bool { Directory, SharedMemory };
+RingPlace choose_ring_place(const char* directory);
+
 // Creates definitions and first ring segment under the first counter that is free; fills identity.counter, prefix, chain
 // and definitions. Leaves nothing behind if it fails.
-Refusal create_trace_files(Recording& recording);
+Refusal create_trace_files(Recording& recording, RingPlace place);
 
 }  // namespace vramtrace::shim

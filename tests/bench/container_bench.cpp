@@ -14,7 +14,7 @@
 
 // Bytes and time per event of the container. Everything is counted: block headers, and for the runs "with stacks" a
 // definition image with a stack of 30 frames for each call site of allocations and of frees.
-//   vramtrace_container_bench --benchmark_counters_tabular=true
+//   container_bench --benchmark_counters_tabular=true
 namespace {
 
 using namespace vramtrace;

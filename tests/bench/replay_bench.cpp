@@ -97,3 +97,5 @@ void BM_Snapshot(benchmark::State& state) {
 BENCHMARK(BM_Snapshot)->Arg(1000)->Arg(100'000)->Unit(benchmark::kMillisecond);
 
 }  // namespace
+
+BENCHMARK_MAIN();

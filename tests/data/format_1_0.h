@@ -10,8 +10,9 @@
 #include "trace/process_header.h"
 #include "trace/ring/definition_image.h"
 
-// What tests/data/format-1.0.trace holds, by formula: written once by make_format_1_0.cpp with the first version of the
-// format, read by every later one (tests/unit/trace/container/old_formats_test.cpp). Never change it, never write it anew.
+// What tests/data/format-1.0.trace holds, by formula: written once by make_format_1_0.cpp with the first version of
+// the format, read by every later one (tests/unit/trace/container/old_formats_test.cpp). Never change it, never write
+// it anew.
 namespace vramtrace::test::format_1_0 {
 
 constexpr uint64_t kTickets = 3000;  // in blocks of 1,000; every 97th was abandoned

@@ -24,8 +24,8 @@
 #include "trace/ring/segment_chain.h"
 #include "trace/trace_name.h"
 
-// A job without the shim: writes numbered events from several threads into a ring in a directory, as a process of its own
-// that can be killed. Whoever reads its trace can say of each event whether it is right, twice there, or missing.
+// A job without the shim: writes numbered events from several threads into a ring in a directory, as a process of its
+// own that can be killed. Whoever reads its trace can say of each event whether it is right, twice there, or missing.
 namespace vramtrace::test {
 
 inline uint64_t monotonic() {
@@ -213,6 +213,8 @@ public:
             if (event.object != next + 1) return fail("order of its thread", event);
             const uint64_t first = next - next % kEventsPerDefinition;
             ++next;
+            if (event.stack == stack_[event.thread - 1] && next % kEventsPerDefinition != 1) continue;
+            stack_[event.thread - 1] = event.stack;
             const auto body = definitions.body(event.stack, trace::DefinitionKind::String);
             const std::string text(reinterpret_cast<const char*>(body.data()), body.size());
             if (text != definition_text(event.thread - 1, first))
@@ -249,6 +251,7 @@ private:
         return false;
     }
     uint64_t next_[16] = {};
+    trace::DefinitionId stack_[16] = {};  // of the last event, whose definition was right
     uint64_t events_ = 0;
     uint64_t last_ticket_ = 0;
     std::string problem_;

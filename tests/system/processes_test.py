@@ -48,7 +48,7 @@ class Processes(Case):
     def by_process(self):
         events = collections.defaultdict(list)
         for event in dump(self.trace):
-            if "kind" in event:
+            if "ticket" in event:
                 events[event["process"]].append(event)
         return events
 
@@ -120,11 +120,11 @@ class Kills(Case):
     def check_whole(self):
         """Tickets without gaps, every free of something allocated before, at most the live ring's worth alive."""
         summary = report(self.trace)
-        events = [e for e in dump(self.trace) if "kind" in e]
+        events = [e for e in dump(self.trace) if "ticket" in e]
         self.assertGreater(len(events), 100)
         tickets = [e["ticket"] for e in events]
         gaps = (tickets[-1] - tickets[0] + 1) - len(tickets)
-        lost = sum(summary["processes"][0]["lost"].values())
+        lost = summary["processes"][0]["recording"]["lost_events"]
         self.assertEqual(tickets, sorted(set(tickets)), "tickets repeat or run backwards")
         self.assertLessEqual(gaps, lost, "events are missing that no counter tells of")
         live = set()
@@ -204,7 +204,7 @@ class Running(Case):
             time.sleep(0.5)
             second = report(self.trace)["processes"][0]
             self.assertEqual(first["end"]["how"], "running")
-            self.assertGreater(second["events"], first["events"])
+            self.assertGreater(second["recording"]["events"], first["recording"]["events"])
         finally:
             job.kill()
             job.wait()

@@ -11,8 +11,8 @@
 struct ZSTD_CCtx_s;
 struct ZSTD_DCtx_s;
 
-// THE CONTAINER, STEM.trace: a header, then blocks one after the other. Each block can be read on its own, and a damaged
-// one costs only itself: the next is found by its magic and proven by its header's checksum.
+// THE CONTAINER, STEM.trace: a header, then blocks one after the other. Each block can be read on its own, and a
+// damaged one costs only itself: the next is found by its magic and proven by its header's checksum.
 //
 //   0     24                 176       184       256
 //   +-----+------------------+---------+---------+-------+-------+-------+- - -

@@ -8,8 +8,9 @@
 
 #include "trace/container/block.h"
 
-// Walks the blocks of a container that may be damaged anywhere, still be written to, or have its torn tail cut off while we
-// read (so: pread, never mmap). Believes a header only with its checksum; after damage it looks for the next such header.
+// Walks the blocks of a container that may be damaged anywhere, still be written to, or have its torn tail cut off
+// while we read (so: pread, never mmap). Believes a header only with its checksum; after damage it looks for the next
+// such header.
 namespace vramtrace::trace {
 
 class BlockFile {

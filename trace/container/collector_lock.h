@@ -20,7 +20,8 @@ public:
     CollectorLock(const CollectorLock&) = delete;
     CollectorLock& operator=(const CollectorLock&) = delete;
 
-    // True if we hold it now. False: somebody else does, or (error() != 0) the file system knows no locks or no writing.
+    // True if we hold it now. False: somebody else does, or (error() != 0) the file system knows no locks or no
+    // writing.
     bool acquire(const ProcessIdentity& machine);
     void release();
     int error() const { return error_; }

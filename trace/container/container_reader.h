@@ -12,8 +12,8 @@
 #include "trace/container/status_block.h"
 #include "trace/event_source.h"
 
-// A container as an EventSource, one block in memory at a time. What is damaged is left out, told and counted; what a later
-// minor version added is passed over. next_batch may be called again after false: the file may have grown.
+// A container as an EventSource, one block in memory at a time. What is damaged is left out, told and counted; what a
+// later minor version added is passed over. next_batch may be called again after false: the file may have grown.
 namespace vramtrace::trace {
 
 class ContainerReader final : public EventSource {
@@ -28,7 +28,8 @@ public:
     uint64_t bytes_done() const override { return file_.offset(); }
     uint64_t bytes_total() const override { return file_.file_bytes(); }
 
-    // Nothing more will be read: counts what must be missing at the end and tells of a torn tail (if nobody else had it).
+    // Nothing more will be read: counts what must be missing at the end and tells of a torn tail (if nobody else had
+    // it).
     void finish(bool tell_torn_tail = true);
 
     uint64_t next_ticket() const { return next_ticket_; }  // tickets before it were given, or counted

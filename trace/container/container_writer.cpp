@@ -106,7 +106,8 @@ bool ContainerWriter::append(BlockHeader header, std::span<const std::byte> raw)
     done = done && write_at(fd_, end_ + first, bytes.subspan(first));
     if (!done) {
         error_ = errno;
-        // A half that stays behind is a torn tail, which readers know and the next block overwrites: no matter if this fails.
+        // A half that stays behind is a torn tail, which readers know and the next block overwrites: no matter if
+        // this fails.
         static_cast<void>(ftruncate(fd_, static_cast<off_t>(end_)) == 0);
         return false;
     }

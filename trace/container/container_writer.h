@@ -14,9 +14,9 @@
 #include "trace/definition.h"
 #include "trace/event.h"
 
-// Appends to a container. When an append has returned true, its block is in the page cache: it survives the death of every
-// process here (not of the machine), and only then may the ring's tail advance. After a failed append (disk full, limit)
-// the file is as it was before, and the same append can be tried again.
+// Appends to a container. When an append has returned true, its block is in the page cache: it survives the death of
+// every process here (not of the machine), and only then may the ring's tail advance. After a failed append (disk
+// full, limit) the file is as it was before, and the same append can be tried again.
 namespace vramtrace::trace {
 
 class ContainerWriter {

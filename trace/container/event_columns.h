@@ -14,15 +14,16 @@
 //
 //   varint events │ varint shapes │ column │ column │ …       column: u8 ColumnId │ varint bytes │ bytes
 //
-// Most of an event is what its call site always says. All that (kind, device, context, names, result, stack, thread, which of
-// the other fields are not 0) is its *shape*; a block lists the shapes it meets once, and an event is the number of its
-// shape plus what is left: time, address, and a size, object or aux that differs from the last one of the same shape.
+// Most of an event is what its call site always says. All that (kind, device, context, names, result, stack, thread,
+// which of the other fields are not 0) is its *shape*; a block lists the shapes it meets once, and an event is the
+// number of its shape plus what is left: time, address, and a size, object or aux that differs from the last one of
+// the same shape.
 //
-// Addresses are references. Two lists hold the addresses named so far in this block: *open* (allocated, not yet released)
-// and *closed*. A release names the n-th most recent open address and moves it to closed, an allocation that got the
-// same address again the n-th most recent closed one and moves it to open; only addresses the block does not know yet
-// are written out. Which list an explicit address enters is the writer's choice (AddressMode): the format knows no kinds.
-// The full description is docs/trace-format.md.
+// Addresses are references. Two lists hold the addresses named so far in this block: *open* (allocated, not yet
+// released) and *closed*. A release names the n-th most recent open address and moves it to closed, an allocation
+// that got the same address again the n-th most recent closed one and moves it to open; only addresses the block does
+// not know yet are written out. Which list an explicit address enters is the writer's choice (AddressMode): the
+// format knows no kinds. The full description is docs/trace-format.md.
 namespace vramtrace::trace {
 
 enum class ColumnId : uint8_t {
@@ -78,7 +79,8 @@ struct Shape {
 class EventEncoder {
 public:
     EventEncoder();
-    // Events in ticket order, all tickets ≥ first_ticket, at most kMaxBlockEvents. Returns bytes that are valid until the next call.
+    // Events in ticket order, all tickets ≥ first_ticket, at most kMaxBlockEvents. Returns bytes that are valid until
+    // the next call.
     std::span<const std::byte> encode(std::span<const Event> events, uint64_t first_ticket);
 
 private:

@@ -75,12 +75,17 @@ ProcessWatch::ProcessWatch(const ProcessIdentity& process) : process_(process) {
     pidfd_ = static_cast<int>(syscall(SYS_pidfd_open, process.pid, 0));  // close-on-exec by definition
     // Only now, with the process pinned, does its start time say whether it is the one.
     const Stat stat = stat_of(process.pid);
-    if (stat.known && stat.start_time != process.start_time) dead_ = true;
+    if (stat.known && !same(stat.start_time)) dead_ = true;
     if (!stat.known && pidfd_ < 0) dead_ = true;
 }
 
 ProcessWatch::~ProcessWatch() {
     if (pidfd_ >= 0) close(pidfd_);
+}
+
+// A job that had no /proc could not say when it started: then the pid must do.
+bool ProcessWatch::same(uint64_t start_time) const {
+    return process_.start_time == 0 || start_time == process_.start_time;
 }
 
 bool ProcessWatch::alive() {
@@ -91,7 +96,7 @@ bool ProcessWatch::alive() {
         return !dead_;
     }
     const Stat stat = stat_of(process_.pid);
-    dead_ = !stat.known || stat.start_time != process_.start_time || stat.state == 'Z' || stat.state == 'X';
+    dead_ = !stat.known || !same(stat.start_time) || stat.state == 'Z' || stat.state == 'X';
     return !dead_;
 }
 

@@ -5,8 +5,8 @@
 
 #include "trace/process_header.h"
 
-// Is the process that a trace is of still there? Asked by the collector and by a report on a running job, which are neither
-// its parents. A pid alone names nobody: the start time must agree.
+// Is the process that a trace is of still there? Asked by the collector and by a report on a running job, which are
+// neither its parents. A pid alone names nobody: the start time must agree.
 namespace vramtrace::trace {
 
 // Boot id and PID namespace of this process in the fields of the same names; the rest is empty.
@@ -33,6 +33,8 @@ public:
     int descriptor() const { return pidfd_; }
 
 private:
+    bool same(uint64_t start_time) const;
+
     ProcessIdentity process_;
     int pidfd_ = -1;
     bool dead_ = false;

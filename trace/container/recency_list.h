@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-// "The n-th most recent that is still in": entries are numbered as they come, any of them may leave, and rank ↔ entry is
-// answered in O(log n) by a binary indexed tree over who is still in.
+// "The n-th most recent that is still in": entries are numbered as they come, any of them may leave, and rank ↔ entry
+// is answered in O(log n) by a binary indexed tree over who is still in.
 namespace vramtrace::trace {
 
 class RecencyList {

@@ -9,7 +9,7 @@
 #include "trace/container/byte_sink.h"
 
 // A field that is mostly what it was the last time at the same place, and else one of few values. Two columns:
-//   codes:  varint a value: 0 = as the last one of this shape, 1 = a new value, n = the value number n − 2 of this block
+//   codes:  varint a value: 0 = as the last one of this shape, 1 = a new value, n = value number n − 2 of this block
 //   values: zigzag difference of each new value to the new value before it
 // The last value of a shape that has had none is 0, which is never written (the shape says that the field is not 0).
 namespace vramtrace::trace {

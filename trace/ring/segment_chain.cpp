@@ -40,9 +40,19 @@ bool SegmentChain::start(const SegmentMaker& maker, uint64_t limit_bytes, uint32
     if (first == nullptr) return false;
     first->segments.store(1, std::memory_order_release);  // pairs with the acquire in RingReader::next_segment
     segments_[0].store(first, std::memory_order_release);
-    count_ = held_ = 1;
+    count_ = 1;
+    held_ = 1;
     current_.store(first, std::memory_order_release);
     return true;
+}
+
+bool SegmentChain::is_half_full() const {
+    const RingHeader* ring = current();
+    const uint64_t head = ring->head.load(std::memory_order_relaxed) & ~kHeadClosed;
+    const uint64_t tail = ring->tail.load(std::memory_order_relaxed);
+    // relaxed: an estimate. Earlier segments count as full until they are given back.
+    const uint64_t earlier = uint64_t{held_.load(std::memory_order_relaxed) - 1} * slot_count_;
+    return 2 * (earlier + (head > tail ? head - tail : 0)) >= uint64_t{allowed_} * slot_count_;
 }
 
 uint64_t SegmentChain::write(const Event& event) {

@@ -38,6 +38,9 @@ public:
     // as Loss::RingFull. Waits kLongestWait at most, and not again until the collector has made room.
     uint64_t write(const Event& event);
 
+    // Half of the slots that may exist are waiting for a collector.
+    bool is_half_full() const;
+
     RingHeader* first() const { return segments_[0].load(std::memory_order_acquire); }
     RingHeader* current() const { return current_.load(std::memory_order_acquire); }
 
@@ -55,7 +58,7 @@ private:
     std::atomic<uint64_t> waited_for_;    // position (first_ticket + tail) that a wait was in vain for, + 1
     uint32_t count_;                      // segments made; by the appender only
     uint32_t oldest_;                     // first segment whose slots may still be mapped; by the appender only
-    uint32_t held_;                       // segments whose slots are mapped; by the appender only
+    std::atomic<uint32_t> held_;          // segments whose slots are mapped; by the appender only
     uint32_t allowed_;                    // segments that may be held at once
     uint32_t slot_count_;
     SegmentMaker maker_;

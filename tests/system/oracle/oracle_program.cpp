@@ -50,6 +50,7 @@ struct Worker {
     CUstream stream = nullptr;
     CUmemoryPool pool = nullptr;
     uint64_t successes = 0, refusals = 0;
+    uint64_t relaunches = 0, relaunched_bytes = 0;  // of graphs that free by themselves: no new allocation for us
 };
 
 void fail(const char* what, int code) {
@@ -221,7 +222,11 @@ void perform(Job& job) {
                 const auto flags = variant == 1 ? CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH : 0;
                 check(cuGraphInstantiateWithFlags(&thing.exec, thing.graph, flags), "cuGraphInstantiateWithFlags");
                 check(cuGraphLaunch(thing.exec, w.stream), "cuGraphLaunch");
-                if (variant == 1) check(cuGraphLaunch(thing.exec, w.stream), "second cuGraphLaunch");
+                if (variant == 1) {
+                    check(cuGraphLaunch(thing.exec, w.stream), "second cuGraphLaunch");
+                    ++w.relaunches;
+                    w.relaunched_bytes += thing.bytes;
+                }
             } else {
                 check(cuGraphDestroy(thing.graph), "cuGraphDestroy");
             }
@@ -393,12 +398,16 @@ int main(int argc, char** argv) {
     check(cuCtxSetCurrent(context), "cuCtxSetCurrent");
     check(cuMemPoolDestroy(workers[0].pool), "cuMemPoolDestroy");
 
-    uint64_t successes = 0, refusals = 0;
-    for (const auto& worker : workers) successes += worker.successes, refusals += worker.refusals;
+    uint64_t successes = 0, refusals = 0, relaunches = 0, relaunched_bytes = 0;
+    for (const auto& worker : workers) {
+        successes += worker.successes, refusals += worker.refusals;
+        relaunches += worker.relaunches, relaunched_bytes += worker.relaunched_bytes;
+    }
     const char* ledger = std::getenv("ORACLE_LEDGER");
     if (ledger != nullptr && vramtrace_sim_dump(ledger) != 0) fail("vramtrace_sim_dump", 0);
-    std::printf("made %llu refused %llu\n", static_cast<unsigned long long>(successes),
-                static_cast<unsigned long long>(refusals));
+    std::printf("made %llu refused %llu\nrelaunched %llu %llu\n", static_cast<unsigned long long>(successes),
+                static_cast<unsigned long long>(refusals), static_cast<unsigned long long>(relaunches),
+                static_cast<unsigned long long>(relaunched_bytes));
     std::fflush(stdout);
     std::_Exit(0);  // the ledger was written here: nothing may change after it, in the trace neither
 }

@@ -186,7 +186,7 @@ TEST_CASE("a report on a running job sees what was written so far, with and with
     plan.directory = scratch.path();
     plan.slot_count = 2048;
     plan.pause_every = 16;
-    plan.pause_microseconds = 300;
+    plan.pause_microseconds = 1500;  // each look reads all from the beginning
     test::Job job(plan);
     const auto look = [&] {
         uint64_t before[16];

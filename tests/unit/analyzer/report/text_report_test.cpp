@@ -38,9 +38,9 @@ LEFT AT THE END, by call site
   Reserved addresses (no memory) 1.00 GiB (1,073,741,824 bytes) in 1 range: Tensor::empty(unsigned long)  tensor.h:12
 
 PEAK of device 0: 100 MiB (104,857,600 bytes) in 4 allocations, 0.000004 s after the start
-  64.0 MiB  64 %  1×  step(Model&)  train.cpp:50
-  32.0 MiB  32 %  1×  matmul\x1b[2J()  train.cpp:61  inside libcublas.so.13
-  4.00 MiB   4 %  2×  Tensor::empty(unsigned long)  tensor.h:12
+  64.0 MiB  64 %  1×  step(Model&)  train.cpp:50  by cudaMalloc
+  32.0 MiB  32 %  1×  matmul\x1b[2J()  train.cpp:61  inside libcublas.so.13  by cudaMalloc
+  4.00 MiB   4 %  2×  Tensor::empty(unsigned long)  tensor.h:12  by cudaMalloc
   Other peaks: host-pinned 4.00 KiB (1 allocation); address-space 1.00 GiB (1 allocation)
 
 FAILED CALLS: 1, of which 0 recovered (the same thread got the same request later)
@@ -55,8 +55,8 @@ DEVICE 0 at the end, where its bytes are (80.0 GiB in all)
 constexpr char kEnd[] = R"(
 CHURN, allocated and freed most often
   allocations  bytes in all  median life  where
-           20      1.25 GiB       1.0 ms  step(Model&)  train.cpp:50
-            1      32.0 MiB      20.0 ms  matmul\x1b[2J()  train.cpp:61  inside libcublas.so.13
+           20      1.25 GiB       1.0 ms  step(Model&)  train.cpp:50  by cudaMalloc
+            1      32.0 MiB      20.0 ms  matmul\x1b[2J()  train.cpp:61  inside libcublas.so.13  by cudaMalloc
 
 OPEN HANDLES at the end: 1 stream
   1×  stream by cuStreamCreate  Tensor::empty(unsigned long)  tensor.h:12

@@ -238,8 +238,8 @@ void check() {
     CHECK(different.load() == 0);
     CHECK(wrong_against_libunwind.load() == 0);
     CHECK(joined_whole.load() > 0);
-    // It is no memo if it is not used.
-    if (depth_limit > 32) CHECK(walked.load() < frames.load() / 4 * 3);
+    // It is no memo if it is not used. (Stacks much deeper than the limit are mostly walked anew.)
+    if (depth_limit >= 128) CHECK(walked.load() < frames.load() / 4 * 3);
 }
 
 struct WithCode {

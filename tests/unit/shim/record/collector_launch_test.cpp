@@ -3,6 +3,7 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -52,7 +53,7 @@ TEST_CASE("the job does not notice its collector, the collector inherits nothing
         { echo "arguments: $*"; echo "directory: $(pwd)"
           echo "descriptors:" $(ls /proc/$$/fd | tr '\n' ' ') "end"
           echo "standard input: $(readlink /proc/$$/fd/0)"
-          grep -E 'Sig(Blk|Ign)|Cpus_allowed:' /proc/$$/status
+          grep -E 'Sig(Blk|Ign)|Cpus_allowed:' /proc/self/status
           echo "session: $(cut -d' ' -f6 /proc/$$/stat) pid: $$"; umask
           env | sort; } > seen.new 2>&1
         mv seen.new seen
@@ -160,6 +161,37 @@ TEST_CASE("a collector whose heartbeat stays away is started again, and not for 
     REQUIRE(ended.exit_code == 0);
     const std::string starts = wait_for_file(directory + "/starts");
     REQUIRE(starts == "started\nstarted\n");
+}
+
+TEST_CASE("a process that adopts orphans gets no collector until half of its buffer is used") {
+    // The collector is looked for beside the program that this code is in, as it is beside libvramtrace.so.
+    const std::string beside =
+        std::filesystem::read_symlink("/proc/self/exe").parent_path().string() + "/vramtrace-collect";
+    if (std::filesystem::exists(beside)) {
+        WARN("left out: " << beside << " exists");
+        return;
+    }
+    const ScratchDirectory scratch;
+    const std::string directory = scratch.file("t");
+    std::filesystem::create_symlink(make_collector(scratch, "echo started >> starts\n"), beside);
+    const auto ended = in_child([&] {
+        setenv("VRAMTRACE_DIR", directory.c_str(), 1);
+        unsetenv("VRAMTRACE_COLLECTOR");
+        setenv("VRAMTRACE_BUFFER_LIMIT", "4M", 1);
+        prctl(PR_SET_CHILD_SUBREAPER, 1);
+        for (unsigned i = 0; i < 30'000; ++i) put();
+        usleep(1'100'000);
+        put();
+        if (waitpid(-1, nullptr, WNOHANG) != -1 || errno != ECHILD) return 1;
+        if (std::filesystem::exists(directory + "/starts")) return 2;
+        for (unsigned i = 0; i < 5'000; ++i) put();
+        usleep(1'100'000);
+        put();
+        return wait_for_file(directory + "/starts").empty() ? 3 : 0;
+    });
+    unlink(beside.c_str());
+    REQUIRE(ended.exit_code == 0);
+    REQUIRE_THAT(LeftTrace(directory).fact(trace::fact::kUnloadable), ContainsSubstring("put off"));
 }
 
 TEST_CASE("limits of the job are not the collector's") {
