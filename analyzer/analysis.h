@@ -91,11 +91,11 @@ struct ProcessAnalysis {
 
     // Names of the call site's stack and calls.
     const NamedStack& stack(uint32_t id) const;
-    std::string api(const accounts::SiteKey& site) const;  // "cudaMalloc → cuMemAlloc_v2"
+    std::string api(const accounts::SiteKey& site) const;       // "cudaMalloc → cuMemAlloc_v2"
     const std::string& text(uint32_t string_definition) const;  // of a TextNote
-    uint64_t lost_events() const;                              // all that should be there and is not
-    uint64_t since_start(uint64_t time) const;                 // ns since recording began
-    std::string thread_name(uint32_t thread) const;            // "thread 4711 (loader)"
+    uint64_t lost_events() const;                               // all that should be there and is not
+    uint64_t since_start(uint64_t time) const;                  // ns since recording began
+    std::string thread_name(uint32_t thread) const;             // "thread 4711 (loader)"
     // From this time on events are missing, so nothing can be judged after it; 0 if nobody can say since when. Nothing
     // if all events are there.
     std::optional<uint64_t> judged_until() const;

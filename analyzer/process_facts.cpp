@@ -150,8 +150,8 @@ std::string ProcessEnd::sentence() const {
         case End::Signalled: {
             if (value < 0) return "killed by a signal";
             const char* name = sigabbrev_np(value);
-            return "killed by signal " + std::to_string(value) + (name != nullptr ? std::string(" (SIG") + name + ")" : "") +
-                   (core_dumped ? ", core dumped" : "");
+            return "killed by signal " + std::to_string(value) +
+                   (name != nullptr ? std::string(" (SIG") + name + ")" : "") + (core_dumped ? ", core dumped" : "");
         }
         case End::Exec:
             return "replaced itself by another program (exec)";

@@ -14,7 +14,8 @@ struct ProcessReading::Parts {
 ProcessReading::~ProcessReading() = default;
 ProcessReading::ProcessReading(ProcessReading&&) noexcept = default;
 
-ProcessReading::ProcessReading(trace::EventSource& source, symbolize::Symbolizer& symbolizer, const ProgressReport& progress)
+ProcessReading::ProcessReading(trace::EventSource& source, symbolize::Symbolizer& symbolizer,
+                               const ProgressReport& progress)
     : parts_(std::make_unique<Parts>()) {
     ProcessAnalysis& analysis = parts_->analysis;
     accounts::Accountant accountant;

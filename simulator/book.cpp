@@ -79,8 +79,10 @@ bool counts_as_device_memory(uint32_t kind) {
         case VRAMTRACE_SIM_PHYSICAL:
         case VRAMTRACE_SIM_ARRAY:
         case VRAMTRACE_SIM_MIPMAPPED_ARRAY:
-        case VRAMTRACE_SIM_GRAPH_MEMORY: return true;
-        default: return false;
+        case VRAMTRACE_SIM_GRAPH_MEMORY:
+            return true;
+        default:
+            return false;
     }
 }
 

@@ -118,19 +118,19 @@ struct vramtrace_sim_allocation {
 struct vramtrace_sim_totals {
     uint64_t live_bytes;
     uint64_t live_count;
-    uint64_t peak_bytes;     /* largest live_bytes so far */
-    uint64_t peak_sequence;  /* sequence of the allocation that first reached it, 0 if never */
-    uint64_t created_count;  /* all that ever became live */
+    uint64_t peak_bytes;    /* largest live_bytes so far */
+    uint64_t peak_sequence; /* sequence of the allocation that first reached it, 0 if never */
+    uint64_t created_count; /* all that ever became live */
     uint64_t created_bytes;
-    uint64_t ended_count;    /* all that ended, explicitly or with their owner */
+    uint64_t ended_count; /* all that ended, explicitly or with their owner */
     uint64_t ended_bytes;
     uint64_t with_owner_count; /* part of ended: nobody freed them, their context ended (a runtime ends it at exit) */
     uint64_t with_owner_bytes;
 };
 
 struct vramtrace_sim_device_use {
-    uint64_t total_bytes;          /* size of the device */
-    uint64_t used_bytes;           /* pages in use: what cuMemGetInfo subtracts; contexts and pools' caches included */
+    uint64_t total_bytes; /* size of the device */
+    uint64_t used_bytes;  /* pages in use: what cuMemGetInfo subtracts; contexts and pools' caches included */
     uint64_t peak_used_bytes;
     uint64_t context_bytes;        /* part of used: contexts and their raised limits */
     uint64_t pool_reserved_bytes;  /* part of used: all pools' reserved memory, live or cached */

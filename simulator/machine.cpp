@@ -11,7 +11,6 @@
 namespace vramtrace::simulator {
 namespace {
 
-
 void write_ledger_at_exit() {
     Machine& machine = Machine::get();
     std::string path = machine.settings.ledger_path;
@@ -87,6 +86,5 @@ Device* Machine::device(int ordinal) {
 [[gnu::destructor]] void finish() {
     write_ledger_at_exit();
 }
-
 
 }  // namespace vramtrace::simulator

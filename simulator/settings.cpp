@@ -31,13 +31,23 @@ uint64_t parse_size(const char* text, uint64_t fallback) {
     const uint64_t number = std::strtoull(text, &end, 10);
     int shift = 0;
     switch (std::toupper(static_cast<unsigned char>(*end))) {
-        case 'K': shift = 10; break;
-        case 'M': shift = 20; break;
-        case 'G': shift = 30; break;
-        case 'T': shift = 40; break;
+        case 'K':
+            shift = 10;
+            break;
+        case 'M':
+            shift = 20;
+            break;
+        case 'G':
+            shift = 30;
+            break;
+        case 'T':
+            shift = 40;
+            break;
         case 'B':
-        case '\0': break;
-        default: return fallback;
+        case '\0':
+            break;
+        default:
+            return fallback;
     }
     if (shift != 0 && number > (UINT64_MAX >> shift)) {
         return fallback;
@@ -51,8 +61,8 @@ Settings Settings::from_environment() {
         std::min<uint64_t>(parse_size(std::getenv("VRAMTRACE_SIM_DEVICES"), 1), static_cast<uint64_t>(kMaxDevices)));
     // A device is made of whole pages.
     settings.memory_bytes =
-        std::max(parse_size(std::getenv("VRAMTRACE_SIM_MEMORY"), settings.memory_bytes) / (2 * kMiB), uint64_t{1}) *
-        2 * kMiB;
+        std::max(parse_size(std::getenv("VRAMTRACE_SIM_MEMORY"), settings.memory_bytes) / (2 * kMiB), uint64_t{1}) * 2 *
+        kMiB;
     const uint64_t usual = std::min(300 * kMiB, settings.memory_bytes / 16);
     const char* context = std::getenv("VRAMTRACE_SIM_CONTEXT_MIB");
     settings.context_bytes = context == nullptr ? usual : parse_size(context, usual / kMiB) * kMiB;

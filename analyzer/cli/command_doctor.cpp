@@ -25,7 +25,8 @@ namespace {
 constexpr unsigned kChildSeconds = 60;  // a driver on a large machine may take half a minute to start
 constexpr uint64_t kUsefulSpace = 512ULL << 20;
 
-constexpr char kDoctorHelp[] = R"(Each line says "good", "note" (works, but know it) or "BAD" (will not work). Exit code 0 if a CUDA job started here with
+constexpr char kDoctorHelp[] =
+    R"(Each line says "good", "note" (works, but know it) or "BAD" (will not work). Exit code 0 if a CUDA job started here with
 `vramtrace run` would be recorded, else 1.)";
 
 class Findings {
@@ -40,16 +41,16 @@ public:
 
 private:
     static void line(const char* verdict, const std::string& what, const std::string& text) {
-        std::cout << verdict << "  " << what << std::string(what.size() < 16 ? 16 - what.size() : 1, ' ') << print::printable(text)
-                  << "\n";
+        std::cout << verdict << "  " << what << std::string(what.size() < 16 ? 16 - what.size() : 1, ' ')
+                  << print::printable(text) << "\n";
     }
     unsigned bad_ = 0;
 };
 
-void check_library(Findings& findings, const Installation& installation, const std::string& named) {
-    const std::string library = named.empty() ? installation.library : named;
-    if (library.empty() || access(library.c_str(), R_OK) != 0) {
-        findings.bad("libvramtrace.so", "not there (looked in " + (named.empty() ? installation.looked_in : named) + ")");
+void check_library(Findings& findings, const Installation& installation) {
+    const std::string& library = installation.library;
+    if (library.empty()) {
+        findings.bad("libvramtrace.so", "not there (looked in " + installation.looked_in + ")");
         return;
     }
     std::string why;
@@ -59,7 +60,8 @@ void check_library(Findings& findings, const Installation& installation, const s
         return;
     }
     // The loader only warns about an object that it cannot preload, so its words decide, not the exit code.
-    const ChildOutput child = run_child({"/proc/self/exe", "--version"}, {"LD_PRELOAD=" + path, "VRAMTRACE_DISABLE=1"}, kChildSeconds);
+    const ChildOutput child =
+        run_child({"/proc/self/exe", "--version"}, {"LD_PRELOAD=" + path, "VRAMTRACE_DISABLE=1"}, kChildSeconds);
     if (!child.succeeded() || child.text.find("cannot be preloaded") != std::string::npos ||
         child.text.find("ERROR: ld.so") != std::string::npos) {
         findings.bad("libvramtrace.so", path + " cannot be loaded: " + child.text.substr(0, child.text.find('\n')));
@@ -79,13 +81,16 @@ void check_glibc(Findings& findings) {
 
 void check_collector(Findings& findings, const Installation& installation) {
     if (installation.collector.empty()) {
-        findings.note("collector", "vramtrace-collect was not found: events stay in the rings until they are full, then they are lost and counted");
+        findings.note("collector",
+                      "vramtrace-collect was not found: events stay in the rings until they are full, then they are "
+                      "lost and counted");
         return;
     }
     // Without arguments it explains itself and gives 2.
     const ChildOutput child = run_child({installation.collector}, {}, kChildSeconds);
     const bool starts = child.finished && WIFEXITED(child.status) && WEXITSTATUS(child.status) == 2;
-    starts ? findings.good("collector", installation.collector) : findings.bad("collector", installation.collector + " does not start");
+    starts ? findings.good("collector", installation.collector)
+           : findings.bad("collector", installation.collector + " does not start");
 }
 
 void check_directory(Findings& findings) {
@@ -94,8 +99,8 @@ void check_directory(Findings& findings) {
     std::string directory = named != nullptr ? named : ".";
     if (!std::filesystem::is_directory(directory, ignored)) directory = ".";
     const DirectoryFound found = look_at_directory(directory);
-    const std::string text = std::filesystem::absolute(directory, ignored).lexically_normal().string() + ", " + found.file_system + ", " +
-                             print::bytes(found.free_bytes) + " free";
+    const std::string text = std::filesystem::absolute(directory, ignored).lexically_normal().string() + ", " +
+                             found.file_system + ", " + print::bytes(found.free_bytes) + " free";
     if (!found.writable) {
         findings.bad("trace directory", text + ": cannot be written to; choose another with run -o DIR");
     } else if (found.free_bytes < kUsefulSpace) {
@@ -110,19 +115,25 @@ void check_directory(Findings& findings) {
 void check_cuda(Findings& findings) {
     const CudaFound found = look_for_cuda(kChildSeconds);
     if (found.driver_path.empty()) {
-        findings.bad("CUDA driver", "none: " + found.why + "; programs run as without vramtrace, and there is nothing to record");
+        findings.bad("CUDA driver",
+                     "none: " + found.why + "; programs run as without vramtrace, and there is nothing to record");
     } else {
-        const std::string version = std::to_string(found.driver_version / 1000) + "." + std::to_string(found.driver_version % 1000 / 10);
-        const std::string text = found.driver_path + ", CUDA " + version + (found.simulated ? ", vramtrace's simulated CUDA" : "");
+        const std::string version =
+            std::to_string(found.driver_version / 1000) + "." + std::to_string(found.driver_version % 1000 / 10);
+        const std::string text =
+            found.driver_path + ", CUDA " + version + (found.simulated ? ", vramtrace's simulated CUDA" : "");
         found.started ? findings.good("CUDA driver", text) : findings.bad("CUDA driver", text + ": " + found.why);
         for (const CudaDevice& device : found.devices) {
-            findings.good("device " + std::to_string(device.ordinal), device.name + ", " + print::bytes(device.total_bytes));
+            findings.good("device " + std::to_string(device.ordinal),
+                          device.name + ", " + print::bytes(device.total_bytes));
         }
         if (found.started && found.devices.empty()) findings.bad("devices", "the driver sees none");
     }
     for (const std::string& runtime : found.runtimes) findings.good("CUDA runtime", runtime);
     if (found.runtimes.empty()) {
-        findings.note("CUDA runtime", "no shared libcudart is in the loader's path; programs that bring their own (static, Python wheels) are seen too");
+        findings.note("CUDA runtime",
+                      "no shared libcudart is in the loader's path; programs that bring their own (static, Python "
+                      "wheels) are seen too");
     }
 }
 
@@ -135,13 +146,15 @@ void check_environment(Findings& findings) {
         if (text.rfind("VRAMTRACE_", 0) == 0) findings.note("setting", text);
     }
     findings.good("rights", "none are needed: no ptrace, no root, no driver options");
-    findings.note("not seen", "malloc() inside kernels; statically linked and setuid programs; plugins with RTLD_DEEPBIND and a runtime of their own");
+    findings.note("not seen",
+                  "malloc() inside kernels; statically linked and setuid programs; plugins with RTLD_DEEPBIND and a "
+                  "runtime of their own");
 }
 
 int doctor(const std::string& library) {
     Findings findings;
-    const Installation installation = find_installation();
-    check_library(findings, installation, library);
+    const Installation installation = find_installation(library);
+    check_library(findings, installation);
     check_glibc(findings);
     check_collector(findings, installation);
     check_directory(findings);

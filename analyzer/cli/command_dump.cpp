@@ -25,7 +25,8 @@ using print::JsonWriter;
 using trace::DefinitionId;
 using trace::DefinitionKind;
 
-constexpr char kDumpHelp[] = R"(One line an event, as it was recorded, then the definitions that events name by number (docs/trace-format.md). Made for
+constexpr char kDumpHelp[] =
+    R"(One line an event, as it was recorded, then the definitions that events name by number (docs/trace-format.md). Made for
 looking into a trace that a report does not explain, and for bug reports.
 
 Examples:
@@ -41,15 +42,24 @@ struct DumpOptions {
 
 const char* definition_text(DefinitionKind kind) {
     switch (kind) {
-        case DefinitionKind::Stack: return "Stack";
-        case DefinitionKind::Module: return "Module";
-        case DefinitionKind::String: return "String";
-        case DefinitionKind::Names: return "Names";
-        case DefinitionKind::Device: return "Device";
-        case DefinitionKind::Fact: return "Fact";
-        case DefinitionKind::CodeObject: return "CodeObject";
-        case DefinitionKind::Thread: return "Thread";
-        case DefinitionKind::None: break;
+        case DefinitionKind::Stack:
+            return "Stack";
+        case DefinitionKind::Module:
+            return "Module";
+        case DefinitionKind::String:
+            return "String";
+        case DefinitionKind::Names:
+            return "Names";
+        case DefinitionKind::Device:
+            return "Device";
+        case DefinitionKind::Fact:
+            return "Fact";
+        case DefinitionKind::CodeObject:
+            return "CodeObject";
+        case DefinitionKind::Thread:
+            return "Thread";
+        case DefinitionKind::None:
+            break;
     }
     return "?";
 }
@@ -72,7 +82,8 @@ std::vector<std::string> frames_of(Bytes body) {
     for (unsigned i = 0; i < head.frame_count && rest.size() >= sizeof(trace::Frame); ++i) {
         trace::Frame frame = 0;
         rest = take(rest, frame);
-        frames.push_back("#" + std::to_string(trace::frame_module(frame)) + "+" + print::hex(trace::frame_offset(frame)));
+        frames.push_back("#" + std::to_string(trace::frame_module(frame)) + "+" +
+                         print::hex(trace::frame_offset(frame)));
     }
     return frames;
 }
@@ -88,9 +99,9 @@ std::string definition_line(DefinitionKind kind, Bytes body) {
         trace::ModuleBody head;
         const Bytes rest = take(body, head);
         const size_t id_bytes = std::min<size_t>(head.build_id_bytes, rest.size());
-        return text_of(rest.subspan(id_bytes)) + " build-id " + symbolize::build_id_text(rest.data(), id_bytes) + " bias " +
-               print::hex(head.bias) + " at " + print::hex(head.start) + "-" + print::hex(head.end) + " generation " +
-               std::to_string(head.generation);
+        return text_of(rest.subspan(id_bytes)) + " build-id " + symbolize::build_id_text(rest.data(), id_bytes) +
+               " bias " + print::hex(head.bias) + " at " + print::hex(head.start) + "-" + print::hex(head.end) +
+               " generation " + std::to_string(head.generation);
     }
     if (kind == DefinitionKind::Device) {
         trace::DeviceBody head;
@@ -117,7 +128,11 @@ public:
         const auto name = [&](uint8_t index) { return index < names.size() ? names[index] : std::to_string(index); };
         if (options_.json) {
             JsonWriter json(std::cout, 0);
-            json.object().member("process", process_).member("pid", identity_.pid).member("ticket", event.sequence).member("time_ns", event.time);
+            json.object()
+                .member("process", process_)
+                .member("pid", identity_.pid)
+                .member("ticket", event.sequence)
+                .member("time_ns", event.time);
             json.member("kind", kind_text(event.kind)).member("address", event.address).member("size", event.size);
             json.member("object", event.object).member("aux", event.aux).member("stack", event.stack);
             json.member("thread", event.thread).member("device", static_cast<unsigned>(event.device));
@@ -126,7 +141,8 @@ public:
             std::cout << '\n';
             return;
         }
-        std::cout << identity_.pid << ' ' << event.sequence << ' ' << print::instant(event.time) << ' ' << kind_text(event.kind);
+        std::cout << identity_.pid << ' ' << event.sequence << ' ' << print::instant(event.time) << ' '
+                  << kind_text(event.kind);
         if (event.address != 0) std::cout << " address=" << print::hex(event.address);
         if (event.size != 0) std::cout << " size=" << event.size;
         if (event.object != 0) std::cout << " object=" << print::hex(event.object);
@@ -146,7 +162,11 @@ public:
             return;
         }
         JsonWriter json(std::cout, 0);
-        json.object().member("process", process_).member("pid", identity_.pid).member("definition", id).member("kind", definition_text(kind));
+        json.object()
+            .member("process", process_)
+            .member("pid", identity_.pid)
+            .member("definition", id)
+            .member("kind", definition_text(kind));
         if (kind == DefinitionKind::Stack) {
             json.key("frames").array();
             for (const std::string& frame : frames_of(body)) json.value(frame);
@@ -159,10 +179,12 @@ public:
     }
 
     void status(const trace::SourceStatus& status) const {
-        for (const std::string& warning : status.warnings) spdlog::warn("process {}: {}", identity_.pid, print::printable(warning));
+        for (const std::string& warning : status.warnings)
+            spdlog::warn("process {}: {}", identity_.pid, print::printable(warning));
         ProcessAnalysis counted;
         counted.status = status;
-        if (const uint64_t lost = counted.lost_events(); lost != 0) spdlog::warn("process {}: {} events lost", identity_.pid, lost);
+        if (const uint64_t lost = counted.lost_events(); lost != 0)
+            spdlog::warn("process {}: {} events lost", identity_.pid, lost);
     }
 
 private:
@@ -187,7 +209,8 @@ int dump(const DumpOptions& options) {
             for (const trace::Event& event : batch) writer.event(event, names);
         }
         if (options.definitions) {
-            source->definitions().for_each([&](DefinitionId id, DefinitionKind kind, Bytes body) { writer.definition(id, kind, body); });
+            source->definitions().for_each(
+                [&](DefinitionId id, DefinitionKind kind, Bytes body) { writer.definition(id, kind, body); });
         }
         writer.status(source->status());
     }
@@ -201,7 +224,8 @@ void add_dump(CLI::App& program, Chosen& chosen) {
     CLI::App* command = program.add_subcommand("dump", "Print every event and definition of a trace");
     auto options = std::make_shared<DumpOptions>();
     command->footer(kDumpHelp);
-    command->add_option("trace", options->trace, "Trace directory, or one process's file in it (default: the newest here)")
+    command
+        ->add_option("trace", options->trace, "Trace directory, or one process's file in it (default: the newest here)")
         ->type_name("TRACE");
     command->add_flag("--json", options->json, "JSON Lines");
     command->add_flag("!--no-definitions", options->definitions, "Events only");

@@ -40,9 +40,10 @@ const std::map<std::string, report::Sort> kSorts = {{"bytes", report::Sort::Byte
                                                     {"count", report::Sort::Count},
                                                     {"peak", report::Sort::Peak},
                                                     {"churn", report::Sort::Churn}};
-const std::map<std::string, report::By> kGroups = {
-    {"stack", report::By::Stack}, {"file", report::By::File},     {"function", report::By::Function}, {"module", report::By::Module},
-    {"api", report::By::Api},     {"device", report::By::Device}, {"thread", report::By::Thread}};
+const std::map<std::string, report::By> kGroups = {{"stack", report::By::Stack},       {"file", report::By::File},
+                                                   {"function", report::By::Function}, {"module", report::By::Module},
+                                                   {"api", report::By::Api},           {"device", report::By::Device},
+                                                   {"thread", report::By::Thread}};
 
 int report_trace(const ReportOptions& options) {
     AnalysisOptions wanted;
@@ -73,18 +74,23 @@ int report_trace(const ReportOptions& options) {
 }  // namespace
 
 void add_report(CLI::App& program, Chosen& chosen) {
-    CLI::App* command = program.add_subcommand("report", "Say what a trace shows: leaks, peak, failures, fragmentation, churn");
+    CLI::App* command =
+        program.add_subcommand("report", "Say what a trace shows: leaks, peak, failures, fragmentation, churn");
     auto options = std::make_shared<ReportOptions>();
     command->footer(kReportHelp);
-    command->add_option("trace", options->trace, "Trace directory, or one process's file in it (default: the newest here)")
+    command
+        ->add_option("trace", options->trace, "Trace directory, or one process's file in it (default: the newest here)")
         ->type_name("TRACE");
     command->add_flag("--json", options->json, "Write JSON");
-    command->add_option("-n,--limit", options->report.limit, "Rows of each table")->check(CLI::PositiveNumber)->type_name("ROWS");
+    command->add_option("-n,--limit", options->report.limit, "Rows of each table")
+        ->check(CLI::PositiveNumber)
+        ->type_name("ROWS");
     command->add_option("--sort", options->report.sort, "Order of rows: bytes, count, peak or churn (default bytes)")
         ->transform(CLI::CheckedTransformer(kSorts).description(""))
         ->type_name("KEY");
-    command->add_option("--by", options->report.by,
-                        "What makes a row: stack, function, file, module, api, device or thread (default stack)")
+    command
+        ->add_option("--by", options->report.by,
+                     "What makes a row: stack, function, file, module, api, device or thread (default stack)")
         ->transform(CLI::CheckedTransformer(kGroups).description(""))
         ->type_name("WHAT");
     command->add_flag("--full", options->report.full, "Whole call stacks, every process, every part of the device");

@@ -68,7 +68,8 @@ bool expand_name(std::string& name) {
     identity.open_realtime = static_cast<uint64_t>(time(nullptr)) * 1000000000;
     if (gethostname(identity.host, sizeof identity.host - 1) != 0) identity.host[0] = '\0';
     char buffer[4096];
-    const size_t length = trace::expand_pattern(name.c_str(), identity, rank_of_environment().c_str(), buffer, sizeof buffer);
+    const size_t length =
+        trace::expand_pattern(name.c_str(), identity, rank_of_environment().c_str(), buffer, sizeof buffer);
     if (length == 0) return false;
     name.assign(buffer, length);
     return true;
@@ -112,7 +113,8 @@ std::string summary_line(const KeptNames& kept, const std::string& directory) {
 
 std::string nothing_line(const std::string& command) {
     const std::string obstacle = preload_obstacle(command);
-    if (!obstacle.empty()) return "no CUDA call was seen: " + print::printable(command) + " cannot be recorded, " + obstacle;
+    if (!obstacle.empty())
+        return "no CUDA call was seen: " + print::printable(command) + " cannot be recorded, " + obstacle;
     return "no CUDA call was seen: neither " + print::printable(command) +
            " nor a process that it started allocated GPU memory, so there is no trace";
 }
@@ -150,16 +152,15 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
     Job job;
     job.command = command;
 
-    const Installation installation = find_installation();
-    const std::string library = options.library.empty() ? installation.library : options.library;
-    if (library.empty() || access(library.c_str(), R_OK) != 0) {
+    const Installation installation = find_installation(options.library);
+    if (installation.library.empty()) {
         spdlog::error("libvramtrace.so is not there (looked in {}); is the installation complete?",
-                      options.library.empty() ? installation.looked_in : options.library);
+                      installation.looked_in);
         return kRunFailed;
     }
     std::error_code error;
     std::string why;
-    const std::string preload = preloadable_path(files::absolute(library, error).string(), why);
+    const std::string preload = preloadable_path(installation.library, why);
     if (preload.empty()) {
         spdlog::error("{}", why);
         return kRunFailed;
@@ -196,18 +197,21 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
 }  // namespace
 
 void add_run(CLI::App& program, Chosen& chosen) {
-    CLI::App* command = program.add_subcommand("run", "Run a command and record its GPU memory:\n  vramtrace run [OPTIONS] [--] COMMAND [ARGUMENTS]");
+    CLI::App* command = program.add_subcommand(
+        "run", "Run a command and record its GPU memory:\n  vramtrace run [OPTIONS] [--] COMMAND [ARGUMENTS]");
     auto options = std::make_shared<RunOptions>();
     command->footer(kRunHelp);
-    command->add_option("-o,--output", options->directory,
-                        "Trace directory; %h host, %p pid, %t seconds since 1970, %n rank (default vramtrace-COMMAND-PID)")
+    command
+        ->add_option("-o,--output", options->directory,
+                     "Trace directory; %h host, %p pid, %t seconds since 1970, %n rank (default vramtrace-COMMAND-PID)")
         ->type_name("DIR");
     command->add_flag("-q,--quiet", options->quiet, "No line at the end");
     command->add_flag("--overwrite", options->overwrite, "Remove a finished trace that lies in DIR");
     command->add_flag("--no-symbols", options->no_symbols, "Do not look up names of call stacks at the end");
     command->add_option("--library", options->library, "The libvramtrace.so to preload")->type_name("FILE");
     add_symbol_options(*command, options->symbols);
-    command->callback([options, &chosen] { chosen.action = [options, &chosen] { return run(*options, chosen.tail); }; });
+    command->callback(
+        [options, &chosen] { chosen.action = [options, &chosen] { return run(*options, chosen.tail); }; });
 }
 
 }  // namespace vramtrace::cli

@@ -16,7 +16,8 @@ namespace vramtrace::cli {
 
 namespace {
 
-constexpr char kSymbolizeHelp[] = R"(`vramtrace run` does this by itself at its end. After a bare LD_PRELOAD do it on the machine (or in the container) where
+constexpr char kSymbolizeHelp[] =
+    R"(`vramtrace run` does this by itself at its end. After a bare LD_PRELOAD do it on the machine (or in the container) where
 the job ran, before its files go; then the report works anywhere.
 
 Examples:

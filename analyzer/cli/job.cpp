@@ -106,8 +106,10 @@ bool collect(pid_t pid, JobEnd& end, int& stopped_by) {
         if (WIFSIGNALED(status)) end.signal = WTERMSIG(status);
         end.core_dumped = WIFSIGNALED(status) && WCOREDUMP(status);
         end.max_rss_bytes = static_cast<uint64_t>(usage.ru_maxrss) * 1024;
-        end.user_seconds = static_cast<double>(usage.ru_utime.tv_sec) + static_cast<double>(usage.ru_utime.tv_usec) / 1e6;
-        end.system_seconds = static_cast<double>(usage.ru_stime.tv_sec) + static_cast<double>(usage.ru_stime.tv_usec) / 1e6;
+        end.user_seconds =
+            static_cast<double>(usage.ru_utime.tv_sec) + static_cast<double>(usage.ru_utime.tv_usec) / 1e6;
+        end.system_seconds =
+            static_cast<double>(usage.ru_stime.tv_sec) + static_cast<double>(usage.ru_stime.tv_usec) / 1e6;
         return true;
     }
 }

@@ -17,7 +17,7 @@
 namespace vramtrace::cli {
 
 struct Job {
-    std::vector<std::string> command;                               // looked up in PATH as execvp does
+    std::vector<std::string> command;                              // looked up in PATH as execvp does
     std::vector<std::pair<std::string, std::string>> environment;  // set for the job, on top of ours
 };
 

@@ -53,18 +53,23 @@ bool link_to(const std::string& target, const std::string& link) {
 
 }  // namespace
 
-Installation find_installation() {
+Installation find_installation(const std::string& library) {
     Installation found;
     std::error_code error;
     const files::path program = files::read_symlink("/proc/self/exe", error);
     const std::string here = error ? std::string(".") : program.parent_path().string();
     found.program_directory = here;
-    const std::vector<std::string> places = {here, here + "/../shim", here + "/../lib", here + "/../lib/vramtrace",
-                                             here + "/../lib64", here + "/../lib64/vramtrace",
-                                             here + "/../lib/x86_64-linux-gnu", here + "/../lib/x86_64-linux-gnu/vramtrace"};
+    const std::vector<std::string> places = {here,
+                                             here + "/../shim",
+                                             here + "/../lib",
+                                             here + "/../lib/vramtrace",
+                                             here + "/../lib64",
+                                             here + "/../lib64/vramtrace",
+                                             here + "/../lib/x86_64-linux-gnu",
+                                             here + "/../lib/x86_64-linux-gnu/vramtrace"};
     std::vector<std::string> libraries;
     for (const std::string& place : places) libraries.push_back(place + "/libvramtrace.so");
-    found.library = first_readable(libraries);
+    found.library = library.empty() ? first_readable(libraries) : first_readable({library});
     std::vector<std::string> collectors;
     if (!found.library.empty()) {
         // Where the shim itself looks first.
@@ -74,7 +79,7 @@ Installation find_installation() {
     collectors.push_back(here + "/../libexec/vramtrace-collect");
     collectors.push_back(here + "/../bin/vramtrace-collect");
     found.collector = first_readable(collectors);
-    found.looked_in = here + " and lib/ beside it";
+    found.looked_in = library.empty() ? here + " and lib/ beside it" : library;
     return found;
 }
 
@@ -98,7 +103,8 @@ std::string preloadable_path(const std::string& library, std::string& why) {
         if (files::exists(collector, error)) link_to(collector, inner + "/vramtrace-collect");
         return link;
     }
-    why = "the path " + library + " has blanks or colons, which LD_PRELOAD cannot carry, and no directory for a link to it could be made";
+    why = "the path " + library +
+          " has blanks or colons, which LD_PRELOAD cannot carry, and no directory for a link to it could be made";
     return {};
 }
 

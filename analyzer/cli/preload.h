@@ -13,7 +13,8 @@ struct Installation {
     std::string collector;          // vramtrace-collect, empty if it was not found
     std::string looked_in;          // for the sentence that says so
 };
-Installation find_installation();
+// `library` if it was named, else where an installation has it.
+Installation find_installation(const std::string& library);
 
 // A path to `library` that LD_PRELOAD can carry: itself, or a symbolic link to it in a directory of our own (0700, owned
 // by us, under /tmp) if its path has blanks or colons. The directory stays: children of the job may need it long after

@@ -16,7 +16,8 @@ namespace vramtrace::cli {
 namespace {
 
 constexpr char kAbout[] =
-    "Records every GPU memory allocation of an unmodified CUDA program with its call stack, and says what leaked, what made\n"
+    "Records every GPU memory allocation of an unmodified CUDA program with its call stack, and says what leaked, what "
+    "made\n"
     "the peak, what is fragmented and why an allocation failed.";
 
 constexpr char kExamples[] = R"(Examples:
@@ -33,9 +34,8 @@ Exit codes: 0 good, 1 failed, 2 usage, 3 no trace, 4 trace unreadable; `run` giv
 // from "--" on, is the job's.
 std::vector<std::string> split_tail(std::vector<std::string>& arguments, const CLI::App& run) {
     const auto start = std::find(arguments.begin(), arguments.end(), "run");
-    const bool options_before = std::any_of(arguments.begin(), start, [](const std::string& word) {
-        return word.empty() || word[0] != '-';
-    });
+    const bool options_before =
+        std::any_of(arguments.begin(), start, [](const std::string& word) { return word.empty() || word[0] != '-'; });
     if (start == arguments.end() || options_before) return {};
     for (auto it = start + 1; it != arguments.end(); ++it) {
         const bool marker = *it == "--";
@@ -55,10 +55,12 @@ std::vector<std::string> split_tail(std::vector<std::string>& arguments, const C
 }  // namespace
 
 void add_symbol_options(CLI::App& command, SymbolOptions& options) {
-    command.add_option("--debug-dir", options.debug_directories,
-                       "Directory with separate debug files by build-id, may be given often (default /usr/lib/debug)")
+    command
+        .add_option("--debug-dir", options.debug_directories,
+                    "Directory with separate debug files by build-id, may be given often (default /usr/lib/debug)")
         ->type_name("DIR");
-    command.add_option("--sysroot", options.sysroot, "Look for the job's binaries below this directory")->type_name("DIR");
+    command.add_option("--sysroot", options.sysroot, "Look for the job's binaries below this directory")
+        ->type_name("DIR");
     command.add_flag("--debuginfod", options.debuginfod, "Ask the servers in DEBUGINFOD_URLS for missing debug files");
 }
 

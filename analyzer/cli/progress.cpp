@@ -24,7 +24,8 @@ uint64_t now() {
 
 }  // namespace
 
-Progress::Progress(std::string what) : what_(std::move(what)), terminal_(isatty(STDERR_FILENO) == 1), next_(now() + kPatience) {}
+Progress::Progress(std::string what)
+    : what_(std::move(what)), terminal_(isatty(STDERR_FILENO) == 1), next_(now() + kPatience) {}
 
 Progress::~Progress() {
     if (drawn_) std::fputs("\r\x1b[K", stderr);

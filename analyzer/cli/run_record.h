@@ -18,6 +18,7 @@ namespace vramtrace::cli {
 constexpr unsigned kRunSchema = 1;
 
 // Replaces run.json in `directory`; false if that cannot be done.
-bool write_run_record(const std::string& directory, const std::vector<std::string>& command, const JobEnd& end, bool running);
+bool write_run_record(const std::string& directory, const std::vector<std::string>& command, const JobEnd& end,
+                      bool running);
 
 }  // namespace vramtrace::cli

@@ -78,7 +78,9 @@ Function symbol(void* library, const char* name) {
 
 // In the child: speaks in lines "KEY VALUE" that look_for_cuda() reads.
 void ask_cuda() {
-    const auto say = [](const char* key, const std::string& value) { dprintf(STDOUT_FILENO, "%s %s\n", key, value.c_str()); };
+    const auto say = [](const char* key, const std::string& value) {
+        dprintf(STDOUT_FILENO, "%s %s\n", key, value.c_str());
+    };
     void* driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
     if (driver == nullptr) {
         say("why", dlerror());
@@ -123,7 +125,8 @@ bool ChildOutput::succeeded() const {
     return finished && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-ChildOutput run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment, unsigned seconds) {
+ChildOutput run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+                      unsigned seconds) {
     return in_child(
         [&] {
             for (const std::string& entry : environment) putenv(const_cast<char*>(entry.c_str()));
@@ -159,7 +162,8 @@ CudaFound look_for_cuda(unsigned seconds) {
         }
     }
     if (!answer.finished) found.why = "asking it took more than " + std::to_string(seconds) + " s and was given up";
-    if (answer.finished && WIFSIGNALED(answer.status)) found.why = "asking it ended with signal " + std::to_string(WTERMSIG(answer.status));
+    if (answer.finished && WIFSIGNALED(answer.status))
+        found.why = "asking it ended with signal " + std::to_string(WTERMSIG(answer.status));
     return found;
 }
 
@@ -177,11 +181,11 @@ DirectoryFound look_at_directory(const std::string& directory) {
     found.free_bytes = static_cast<uint64_t>(system.f_bavail) * static_cast<uint64_t>(system.f_bsize);
     // Magic numbers as statfs(2) lists them; those of network file systems make `local` false.
     static const std::map<uint64_t, std::pair<const char*, bool>> kKnown = {
-        {0xef53, {"ext4", true}},       {0x58465342, {"xfs", true}},      {0x9123683e, {"btrfs", true}},
-        {0x01021994, {"tmpfs", true}},  {0x794c7630, {"overlayfs", true}}, {0x2fc12fc1, {"zfs", true}},
-        {0x6969, {"nfs", false}},       {0x0bd00bd0, {"lustre", false}},  {0xff534d42, {"cifs", false}},
-        {0xfe534d42, {"smb2", false}},  {0x47504653, {"gpfs", false}},    {0x65735546, {"fuse", false}},
-        {0x01021997, {"9p", false}},    {0x00c36400, {"ceph", false}},    {0x19830326, {"beegfs", false}}};
+        {0xef53, {"ext4", true}},      {0x58465342, {"xfs", true}},       {0x9123683e, {"btrfs", true}},
+        {0x01021994, {"tmpfs", true}}, {0x794c7630, {"overlayfs", true}}, {0x2fc12fc1, {"zfs", true}},
+        {0x6969, {"nfs", false}},      {0x0bd00bd0, {"lustre", false}},   {0xff534d42, {"cifs", false}},
+        {0xfe534d42, {"smb2", false}}, {0x47504653, {"gpfs", false}},     {0x65735546, {"fuse", false}},
+        {0x01021997, {"9p", false}},   {0x00c36400, {"ceph", false}},     {0x19830326, {"beegfs", false}}};
     const uint64_t magic = static_cast<uint32_t>(system.f_type);
     const auto known = kKnown.find(magic);
     found.file_system = known != kKnown.end() ? known->second.first : print::hex(magic);

@@ -15,7 +15,8 @@ struct ChildOutput {
     bool succeeded() const;
 };
 // Runs a program with `environment` ("NAME=value") added to ours, at most for `seconds`.
-ChildOutput run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment, unsigned seconds);
+ChildOutput run_child(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+                      unsigned seconds);
 
 struct CudaDevice {
     int ordinal = 0;
@@ -36,8 +37,8 @@ CudaFound look_for_cuda(unsigned seconds);
 
 struct DirectoryFound {
     bool writable = false;
-    bool local = true;          // not on a network: shared memory files work
-    std::string file_system;    // "ext4", "nfs", "0x6969"
+    bool local = true;        // not on a network: shared memory files work
+    std::string file_system;  // "ext4", "nfs", "0x6969"
     uint64_t free_bytes = 0;
 };
 DirectoryFound look_at_directory(const std::string& directory);

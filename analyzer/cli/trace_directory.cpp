@@ -6,8 +6,8 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 
@@ -73,7 +73,8 @@ std::string fresh_directory_name(const std::string& command, int pid) {
     name = "vramtrace-" + name.substr(0, 64) + "-" + std::to_string(pid);
     std::string candidate = name;
     std::error_code ignored;
-    for (int i = 2; files::exists(files::symlink_status(candidate, ignored)); ++i) candidate = name + "." + std::to_string(i);
+    for (int i = 2; files::exists(files::symlink_status(candidate, ignored)); ++i)
+        candidate = name + "." + std::to_string(i);
     return candidate;
 }
 
@@ -117,9 +118,11 @@ Failed prepare_directory(std::string& path, bool overwrite) {
     if (mkdir(path.c_str(), 0700) == 0) return {};
     if (errno != EEXIST) return {"cannot create the directory " + path + ": " + std::strerror(errno)};
     if (!files::is_directory(path, error)) return {path + " exists and is no directory"};
-    if (access(path.c_str(), W_OK | X_OK) != 0) return {"cannot write to the directory " + path + ": " + std::strerror(errno)};
+    if (access(path.c_str(), W_OK | X_OK) != 0)
+        return {"cannot write to the directory " + path + ": " + std::strerror(errno)};
     if (!holds_trace(path) || collector_at_work(path)) return {};
-    if (!overwrite) return {path + " holds a trace already; name another directory, or add --overwrite to remove that trace"};
+    if (!overwrite)
+        return {path + " holds a trace already; name another directory, or add --overwrite to remove that trace"};
     for_each_name(path, [](const files::path& file) {
         struct stat status {};
         const bool plain = lstat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode);
@@ -131,7 +134,8 @@ Failed prepare_directory(std::string& path, bool overwrite) {
 
 std::optional<std::string> trace_to_read(const std::string& named) {
     if (!named.empty()) return named;
-    if (const char* directory = std::getenv("VRAMTRACE_DIR"); directory != nullptr && holds_events(directory)) return directory;
+    if (const char* directory = std::getenv("VRAMTRACE_DIR"); directory != nullptr && holds_events(directory))
+        return directory;
     return std::nullopt;
 }
 

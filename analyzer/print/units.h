@@ -7,8 +7,8 @@
 // How numbers are spelt. Binary units everywhere, and named as such: a MiB is 1,048,576 bytes.
 namespace vramtrace::print {
 
-std::string grouped(uint64_t value);         // "1,048,576"
-std::string grouped_signed(int64_t value);   // "-1,048,576"
+std::string grouped(uint64_t value);        // "1,048,576"
+std::string grouped_signed(int64_t value);  // "-1,048,576"
 // "512 B", "1.50 MiB", "2.00 GiB": three significant digits, never rounded up to the next unit's 1024.
 std::string bytes(uint64_t value);
 std::string signed_bytes(int64_t value);

@@ -88,9 +88,8 @@ void Replay::change(const trace::Event& event) {
         case EventKind::MulticastCreate:
             return virtual_memory_.create_multicast(event);
         case EventKind::MulticastBind:
-            return virtual_memory_.bind(event, true);
         case EventKind::MulticastUnbind:
-            return virtual_memory_.bind(event, false);
+            return virtual_memory_.bind(event);
 
         case EventKind::ArrayCreate:
             return named(event, Kind::Array);

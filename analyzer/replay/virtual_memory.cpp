@@ -69,9 +69,8 @@ Allocation* VirtualMemory::by_address(uint64_t address) {
     return place->second.memory.get(core_.live());
 }
 
-void VirtualMemory::bind(const trace::Event& event, bool bound) {
+void VirtualMemory::bind(const trace::Event& event) {
     // A binding neither makes nor keeps bytes of ours; that its object is known is all there is to check.
-    static_cast<void>(bound);
     if (by_handle(event.object) == nullptr) core_.unmatched_use(event);
 }
 

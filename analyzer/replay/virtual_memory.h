@@ -31,7 +31,7 @@ public:
     void create(const trace::Event& event);
     void import(const trace::Event& event);
     void create_multicast(const trace::Event& event);
-    void bind(const trace::Event& event, bool bound);
+    void bind(const trace::Event& event);
     void retain(const trace::Event& event);
     void release(const trace::Event& event);
     void map(const trace::Event& event);

@@ -16,12 +16,18 @@ constexpr const char* kLossNames[] = {"ring_full",    "abandoned", "definition_f
 
 const char* end_name(trace::SourceStatus::End end) {
     switch (end) {
-        case trace::SourceStatus::End::Running: return "running";
-        case trace::SourceStatus::End::Exited: return "exited";
-        case trace::SourceStatus::End::Signalled: return "signalled";
-        case trace::SourceStatus::End::Exec: return "exec";
-        case trace::SourceStatus::End::Vanished: return "vanished";
-        case trace::SourceStatus::End::Unknown: break;
+        case trace::SourceStatus::End::Running:
+            return "running";
+        case trace::SourceStatus::End::Exited:
+            return "exited";
+        case trace::SourceStatus::End::Signalled:
+            return "signalled";
+        case trace::SourceStatus::End::Exec:
+            return "exec";
+        case trace::SourceStatus::End::Vanished:
+            return "vanished";
+        case trace::SourceStatus::End::Unknown:
+            break;
     }
     return "unknown";
 }
@@ -104,7 +110,10 @@ void write_process(JsonWriter& json, const ProcessReport& report) {
 
 void write_json(std::ostream& out, const Report& report) {
     JsonWriter json(out);
-    json.object().member("schema_version", kReportSchema).member("tool", "vramtrace").member("trace", report.analysis->path);
+    json.object()
+        .member("schema_version", kReportSchema)
+        .member("tool", "vramtrace")
+        .member("trace", report.analysis->path);
     json.key("leak_summary").object();
     json.member("bytes", report.leaked.bytes).member("allocations", report.leaked.count).end();
     json.key("processes").array();

@@ -102,7 +102,8 @@ void write_total(JsonWriter& json, const ProcessAnalysis& process, const account
     json.end().end();
 }
 
-void write_decomposition(JsonWriter& json, const char* key, const ProcessAnalysis& process, const instant::Decomposition& made) {
+void write_decomposition(JsonWriter& json, const char* key, const ProcessAnalysis& process,
+                         const instant::Decomposition& made) {
     json.key(key).object();
     json.member("time_ns", process.since_start(made.moment.time)).member("measured", made.measured);
     json.member("total_bytes", made.total_bytes).member("used_bytes", made.used_bytes);
@@ -117,7 +118,9 @@ void write_decomposition(JsonWriter& json, const char* key, const ProcessAnalysi
 void write_holes(JsonWriter& json, const char* key, const instant::HoleSummary& holes) {
     json.key(key).object();
     json.member("areas", holes.areas).member("area_bytes", holes.area_bytes).member("taken_bytes", holes.taken_bytes);
-    json.member("holes", holes.holes).member("hole_bytes", holes.hole_bytes).member("largest_hole_bytes", holes.largest);
+    json.member("holes", holes.holes)
+        .member("hole_bytes", holes.hole_bytes)
+        .member("largest_hole_bytes", holes.largest);
     write_optional(json, "largest_hole_ratio", holes.largest_hole_ratio);
     write_optional(json, "hole_dispersion", holes.hole_dispersion);
     json.end();
@@ -204,7 +207,9 @@ void write_sites(JsonWriter& json, const ProcessReport& report) {
         json.member("time_ns", process.since_start(failure.moment.time)).member("api", process.api(key));
         json.member("kind", replay::kind_name(key.kind)).member("thread", failure.thread);
         write_device(json, failure.device);
-        json.member("result", failure.result).member("runtime_only", failure.runtime_only).member("bytes", failure.bytes);
+        json.member("result", failure.result)
+            .member("runtime_only", failure.runtime_only)
+            .member("bytes", failure.bytes);
         json.member("live_device_bytes", failure.live_device);
         json.key("free_bytes");
         failure.free_bytes ? json.value(*failure.free_bytes) : json.null();

@@ -58,7 +58,8 @@ void add_leaks(ProcessReport& report, const Options& options) {
         }
     }
     for (const accounts::HandleCount& open : process.accounts.handles) {
-        if (const auto kind = kinds.find(open.kind); kind != kinds.end()) kind->second.borrowed_bytes += open.borrowed_bytes;
+        if (const auto kind = kinds.find(open.kind); kind != kinds.end())
+            kind->second.borrowed_bytes += open.borrowed_bytes;
     }
     for (const auto& [kind, count] : kinds) report.handle_kinds.push_back(count);
     for (size_t i = 0; i < sums.size(); ++i) {

@@ -19,8 +19,8 @@ struct Options {
     size_t limit = 0;  // rows of each table; 0 = each table's own (10 leaks, 5 of the others)
     Sort sort = Sort::Bytes;
     By by = By::Stack;
-    bool full = false;             // whole stacks, all tables, every process
-    std::optional<uint32_t> pid;   // only this process
+    bool full = false;            // whole stacks, all tables, every process
+    std::optional<uint32_t> pid;  // only this process
 };
 
 // One or several call sites that share what --by asks for.
@@ -67,7 +67,7 @@ struct KindCount {
 struct DeviceReport {
     uint8_t device = trace::kNoDevice;
     const DeviceFacts* facts = nullptr;
-    const accounts::Total* device_total = nullptr;   // Quantity::Device; nullptr: none was ever allocated
+    const accounts::Total* device_total = nullptr;  // Quantity::Device; nullptr: none was ever allocated
     const accounts::Total* managed_total = nullptr;
     const accounts::DeviceInstant* instant = nullptr;
     Table peak;  // what was live when device memory was at its peak
@@ -75,10 +75,10 @@ struct DeviceReport {
 
 struct ProcessReport {
     const ProcessAnalysis* process = nullptr;
-    accounts::Amount leaked;                 // memory of this process left at its end: sum of `by_quantity`
-    std::vector<QuantityLeak> by_quantity;   // device, managed, host-pinned, host-registered
-    accounts::Amount kept_by_runtime;        // modules that the CUDA runtime loaded and keeps to the end: no leak
-    accounts::Amount in_flight;              // releases under way at the end: no leak
+    accounts::Amount leaked;                // memory of this process left at its end: sum of `by_quantity`
+    std::vector<QuantityLeak> by_quantity;  // device, managed, host-pinned, host-registered
+    accounts::Amount kept_by_runtime;       // modules that the CUDA runtime loaded and keeps to the end: no leak
+    accounts::Amount in_flight;             // releases under way at the end: no leak
     Table leaks;
     Table address_space;  // reservations left: addresses, not memory
     Table handles;        // streams, events, modules, openings, … left

@@ -40,12 +40,18 @@ std::string title_of(const ProcessAnalysis& process, const Site& site, By by) {
     const std::string nowhere = "(no stack was recorded)";
     switch (by) {
         case By::Stack:
-        case By::Function: return frame != nullptr ? frame->title() : nowhere;
-        case By::File: return frame == nullptr ? nowhere : frame->file.empty() ? frame->module : frame->file;
-        case By::Module: return frame != nullptr ? frame->module : nowhere;
-        case By::Api: return process.api(site.key);
-        case By::Device: return device_text(site.key.device);
-        case By::Thread: return thread_text(process, site);
+        case By::Function:
+            return frame != nullptr ? frame->title() : nowhere;
+        case By::File:
+            return frame == nullptr ? nowhere : frame->file.empty() ? frame->module : frame->file;
+        case By::Module:
+            return frame != nullptr ? frame->module : nowhere;
+        case By::Api:
+            return process.api(site.key);
+        case By::Device:
+            return device_text(site.key.device);
+        case By::Thread:
+            return thread_text(process, site);
     }
     return nowhere;
 }
@@ -132,10 +138,14 @@ void add_site(Row& row, const Site& site, const SiteEntry& entry) {
 
 uint64_t weight(const Row& row, Sort sort) {
     switch (sort) {
-        case Sort::Bytes: return row.amount.bytes;
-        case Sort::Count: return row.amount.count;
-        case Sort::Peak: return row.at_peak.bytes;
-        case Sort::Churn: return row.churned;
+        case Sort::Bytes:
+            return row.amount.bytes;
+        case Sort::Count:
+            return row.amount.count;
+        case Sort::Peak:
+            return row.at_peak.bytes;
+        case Sort::Churn:
+            return row.churned;
     }
     return 0;
 }

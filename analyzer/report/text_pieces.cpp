@@ -58,14 +58,15 @@ std::string stack_lines(const ProcessAnalysis& process, const NamedStack& stack,
     for (size_t i = first; i < shown; ++i) text += indent + frame_line(process.frames[stack.frames[i]]) + "\n";
     if (shown < end) text += indent + "… " + print::counted(end - shown, "more frame", "more frames") + " (--full)\n";
     if (stack.truncated && shown == stack.frames.size()) text += indent + "… deeper frames were not recorded\n";
-    if (stack.incomplete && shown == stack.frames.size()) text += indent + "… the stack could not be followed further\n";
+    if (stack.incomplete && shown == stack.frames.size())
+        text += indent + "… the stack could not be followed further\n";
     return text;
 }
 
 std::string hidden_line(const Table& table, const std::string& indent, const char* noun) {
     if (table.hidden_rows == 0) return {};
-    return indent + "… and " + print::counted(table.hidden_rows, "more", "more") + " with " + print::bytes(table.hidden.bytes) +
-           " in " + print::grouped(table.hidden.count) + " " + noun + " (-n " +
+    return indent + "… and " + print::counted(table.hidden_rows, "more", "more") + " with " +
+           print::bytes(table.hidden.bytes) + " in " + print::grouped(table.hidden.count) + " " + noun + " (-n " +
            std::to_string(table.rows.size() + table.hidden_rows) + " shows all)\n";
 }
 

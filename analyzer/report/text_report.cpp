@@ -49,14 +49,16 @@ std::string header_section(const ProcessReport& report) {
                        print::printable(identity.host) + ") " + process.end.sentence() + ", recorded for " +
                        print::duration(duration_of(process)) + "\n";
     if (process.facts.command.size() > 1) {
-        text += "  command  " + print::shortened(print::printable(joined(process.facts.command)), kCommandColumns) + "\n";
+        text +=
+            "  command  " + print::shortened(print::printable(joined(process.facts.command)), kCommandColumns) + "\n";
     }
     const uint64_t lost = process.lost_events();
     text += "  trace    " + print::counted(process.accounts.events, "event", "events") + ", " +
             (lost == 0 ? "none lost" : print::grouped(lost) + " LOST") + "; hooks active";
     if (!process.facts.driver_version.empty()) text += " on driver " + print::printable(process.facts.driver_version);
     for (const auto& [ordinal, device] : process.facts.devices) {
-        text += "; device " + std::to_string(ordinal) + ": " + print::printable(device.name) + ", " + print::bytes(device.total_bytes);
+        text += "; device " + std::to_string(ordinal) + ": " + print::printable(device.name) + ", " +
+                print::bytes(device.total_bytes);
     }
     return text + "\n";
 }
@@ -66,14 +68,16 @@ std::string judgement_section(const ProcessReport& report) {
     std::string text;
     if (const auto until = process.judged_until()) {
         text += *until == 0 ? "  CANNOT JUDGE: events are missing, and nobody knows since when\n"
-                            : "  CANNOT JUDGE after " + print::instant(process.since_start(*until)) + ": events are missing from there on\n";
+                            : "  CANNOT JUDGE after " + print::instant(process.since_start(*until)) +
+                                  ": events are missing from there on\n";
     }
     for (size_t i = 0; i < kLossSentences.size(); ++i) {
         if (process.status.losses[i] == 0) continue;
         text += "    " + print::grouped(process.status.losses[i]) + " " + kLossSentences[i] + "\n";
     }
     if (process.status.missing_tickets != 0) {
-        text += "    " + print::grouped(process.status.missing_tickets) + " are missing in the order of events, nobody knows why\n";
+        text += "    " + print::grouped(process.status.missing_tickets) +
+                " are missing in the order of events, nobody knows why\n";
     }
     for (const accounts::TextNote& note : process.accounts.notes) {
         const char* what = note.kind == trace::EventKind::BlindSpot          ? "blind spot"
@@ -100,7 +104,8 @@ std::string judgement_section(const ProcessReport& report) {
                 " refused because the context or driver had gone: counted as freed\n";
     }
     if (odd.unknown_events != 0) {
-        text += "  note: " + print::counted(odd.unknown_events, "event is", "events are") + " of a kind this version does not know\n";
+        text += "  note: " + print::counted(odd.unknown_events, "event is", "events are") +
+                " of a kind this version does not know\n";
     }
     return text;
 }
@@ -109,17 +114,20 @@ std::string summary_lines(const ProcessReport& report, bool several) {
     const ProcessAnalysis& process = *report.process;
     std::string text;
     for (const QuantityLeak& leak : report.by_quantity) {
-        text += "  LEFT " + std::string(replay::quantity_name(leak.quantity)) + ": " + std::to_string(leak.amount.bytes) +
-                " bytes in " + std::to_string(leak.amount.count) + " allocations\n";
+        text += (process.end.running() ? "  LIVE " : "  LEFT ") + std::string(replay::quantity_name(leak.quantity)) +
+                ": " + std::to_string(leak.amount.bytes) + " bytes in " + std::to_string(leak.amount.count) +
+                " allocations\n";
     }
-    if (report.kept_by_runtime.count != 0) {
-        text += "  Not counted: " + print::counted(report.kept_by_runtime.count, "module or context", "modules or contexts") +
-                " that the CUDA runtime keeps to the end (" + print::bytes(report.kept_by_runtime.bytes) + ")\n";
+    if (report.kept_by_runtime.bytes != 0) {
+        text += "  Not counted: " + print::exact_bytes(report.kept_by_runtime.bytes) +
+                " of static variables in modules that the CUDA runtime keeps to the end\n";
     }
     if (process.end.running()) {
-        text += "LIVE NOW in process " + std::to_string(process.status.identity.pid) + ": " + summary_of_process(report) + "\n";
+        text += "LIVE NOW in process " + std::to_string(process.status.identity.pid) + ": " +
+                summary_of_process(report) + "\n";
     } else if (several) {
-        text += "LEAK SUMMARY of process " + std::to_string(process.status.identity.pid) + ": " + summary_of_process(report) + "\n";
+        text += "LEAK SUMMARY of process " + std::to_string(process.status.identity.pid) + ": " +
+                summary_of_process(report) + "\n";
     }
     return text;
 }
@@ -154,13 +162,21 @@ void write_text(std::ostream& out, const Report& report) {
         out << summary_lines(process, several);
     }
     if (detailed.size() < report.processes.size()) {
-        out << "\n" << report.processes.size() - detailed.size() << " processes are told in short; --full or --pid shows them\n";
+        out << "\n"
+            << report.processes.size() - detailed.size()
+            << " processes are told in short; --full or --pid shows them\n";
     }
     if (report.processes.empty()) out << "No CUDA memory event was recorded.\n";
     for (const std::string& problem : analysis.symbol_problems) {
         out << "names: " << print::printable(problem) << "\n";
     }
-    out << "LEAK SUMMARY: " << report.leaked.bytes << " bytes in " << report.leaked.count << " allocations\n";
+    const auto running = std::count_if(report.processes.begin(), report.processes.end(),
+                                       [](const ProcessReport& process) { return process.process->end.running(); });
+    out << "LEAK SUMMARY: " << report.leaked.bytes << " bytes in " << report.leaked.count << " allocations";
+    if (running != 0)
+        out << " (" << print::counted(static_cast<uint64_t>(running), "process is", "processes are")
+            << " still running and not counted)";
+    out << "\n";
 }
 
 }  // namespace vramtrace::report

@@ -34,9 +34,9 @@ std::string times(const ProcessAnalysis& process, const Row& row) {
 // Who allocated it, and whether that thread has been heard of since.
 std::string threads_text(const ProcessAnalysis& process, const Row& row) {
     if (row.threads.empty()) return {};
-    std::string text = row.threads.size() == 1 && !row.more_threads ? process.thread_name(row.threads[0])
-                                                                    : std::to_string(row.threads.size()) +
-                                                                          (row.more_threads ? " or more threads" : " threads");
+    std::string text = row.threads.size() == 1 && !row.more_threads
+                           ? process.thread_name(row.threads[0])
+                           : std::to_string(row.threads.size()) + (row.more_threads ? " or more threads" : " threads");
     const uint64_t end = process.accounts.last.time;
     const uint64_t sign = row.last_sign.time;
     if (sign != 0 && end > sign && end - sign > kNotableSilence) {
@@ -67,23 +67,26 @@ std::string leak_section(const ProcessReport& report, const Options& options) {
     if (report.leaks.rows.empty()) {
         text += process.end.running() ? "\nLIVE NOW: nothing\n" : "\nLEFT AT THE END: nothing\n";
     } else {
-        text += process.end.running() ? "\nLIVE NOW, by call site (the process is running: nothing here is a leak yet)\n"
-                                      : "\nLEFT AT THE END, by call site\n";
+        text += process.end.running()
+                    ? "\nLIVE NOW, by call site (the process is running: nothing here is a leak yet)\n"
+                    : "\nLEFT AT THE END, by call site\n";
         for (const Row& row : report.leaks.rows) {
-            text += "  " + print::exact_bytes(row.amount.bytes) + " in " + allocations(row.amount.count) + ": " + what(row) +
-                    on_device(row.device) + "\n    " + times(process, row) + threads_text(process, row) + leak_remarks(row) +
-                    "\n";
+            text += "  " + print::exact_bytes(row.amount.bytes) + " in " + allocations(row.amount.count) + ": " +
+                    what(row) + on_device(row.device) + "\n    " + times(process, row) + threads_text(process, row) +
+                    leak_remarks(row) + "\n";
             if (row.stack != nullptr && options.by == By::Stack) {
                 text += stack_lines(process, *row.stack, options, "      ");
             } else {
-                text += "      " + where(row) + (row.sites > 1 ? "  (" + print::grouped(row.sites) + " call sites)" : "") + "\n";
+                text += "      " + where(row) +
+                        (row.sites > 1 ? "  (" + print::grouped(row.sites) + " call sites)" : "") + "\n";
             }
         }
         text += hidden_line(report.leaks, "  ", "allocations");
     }
     if (report.in_flight.count != 0) {
-        text += "  In flight when the process ended, not counted as left: " + print::exact_bytes(report.in_flight.bytes) + " in " +
-                allocations(report.in_flight.count) + ".\n";
+        text +=
+            "  In flight when the process ended, not counted as left: " + print::exact_bytes(report.in_flight.bytes) +
+            " in " + allocations(report.in_flight.count) + ".\n";
     }
     for (const Row& row : report.address_space.rows) {
         text += "  Reserved addresses (no memory) " + print::exact_bytes(row.amount.bytes) + " in " +
@@ -98,9 +101,9 @@ std::string peak_section(const ProcessReport& report, const Options& options) {
     for (const DeviceReport& device : report.devices) {
         if (device.device_total == nullptr || device.device_total->peak.bytes == 0) continue;
         const accounts::Total& total = *device.device_total;
-        text += "\nPEAK of device " + std::to_string(device.device) + ": " + print::exact_bytes(total.peak.bytes) + " in " +
-                allocations(total.peak.count) + ", " + print::instant(process.since_start(total.peak_moment.time)) +
-                " after the start\n";
+        text += "\nPEAK of device " + std::to_string(device.device) + ": " + print::exact_bytes(total.peak.bytes) +
+                " in " + allocations(total.peak.count) + ", " +
+                print::instant(process.since_start(total.peak_moment.time)) + " after the start\n";
         print::TextTable table({Align::Right, Align::Right, Align::Right, Align::Left});
         for (const Row& row : device.peak.rows) {
             table.row({print::bytes(row.amount.bytes), print::percent(row.amount.bytes, total.peak.bytes),
@@ -130,7 +133,8 @@ std::string device_section(const ProcessReport& report, const Options& options) 
     for (const DeviceReport& device : report.devices) {
         if (device.instant == nullptr || device.instant->now.lines.empty()) continue;
         const instant::Decomposition& now = device.instant->now;
-        const bool worth = options.full || now.measured || (device.device_total != nullptr && device.device_total->live.count != 0);
+        const bool worth =
+            options.full || now.measured || (device.device_total != nullptr && device.device_total->live.count != 0);
         if (!worth) continue;
         text += "\nDEVICE " + std::to_string(device.device) + " at the end, where its bytes are";
         if (now.measured) {
@@ -150,8 +154,8 @@ std::string device_section(const ProcessReport& report, const Options& options) 
         const instant::HoleSummary& pages = device.instant->addresses.pages;
         if (pages.hole_bytes != 0) {
             text += "  Fragmentation below the driver's 2 MiB page: " + print::bytes(pages.hole_bytes) + " in " +
-                    print::counted(pages.holes, "hole", "holes") + " of " + print::counted(pages.areas, "page", "pages") +
-                    ", largest " + print::bytes(pages.largest);
+                    print::counted(pages.holes, "hole", "holes") + " of " +
+                    print::counted(pages.areas, "page", "pages") + ", largest " + print::bytes(pages.largest);
             if (pages.largest_hole_ratio) {
                 text += "; 1 − largest/total = " + std::to_string(*pages.largest_hole_ratio).substr(0, 5);
             }
@@ -160,10 +164,11 @@ std::string device_section(const ProcessReport& report, const Options& options) 
             for (size_t i = 0; i < std::min(limit, device.instant->addresses.pinning.size()); ++i) {
                 const instant::PinningSite& pinning = device.instant->addresses.pinning[i];
                 const NamedStack& stack = process.stack(process.accounts.sites[pinning.site].key.stack);
-                const std::string title =
-                    stack.frames.empty() ? "(no stack was recorded)" : process.frames[stack.frames[stack.headline]].title();
-                text += "    " + print::bytes(pinning.live_bytes) + " keep " + print::counted(pinning.pages, "page", "pages") + " (" +
-                        print::bytes(pinning.page_bytes) + "): " + print::printable(title) + "\n";
+                const std::string title = stack.frames.empty() ? "(no stack was recorded)"
+                                                               : process.frames[stack.frames[stack.headline]].title();
+                text += "    " + print::bytes(pinning.live_bytes) + " keep " +
+                        print::counted(pinning.pages, "page", "pages") + " (" + print::bytes(pinning.page_bytes) +
+                        "): " + print::printable(title) + "\n";
             }
         }
     }
@@ -175,8 +180,8 @@ std::string churn_section(const ProcessReport& report) {
     print::TextTable table({Align::Right, Align::Right, Align::Right, Align::Left});
     table.header({"allocations", "bytes in all", "median life", "where"});
     for (const Row& row : report.churn.rows) {
-        table.row({print::grouped(row.allocated.count), print::bytes(row.allocated.bytes), print::duration(row.lifetime_median),
-                   where(row) + by_call(row)});
+        table.row({print::grouped(row.allocated.count), print::bytes(row.allocated.bytes),
+                   print::duration(row.lifetime_median), where(row) + by_call(row)});
     }
     return "\nCHURN, allocated and freed most often\n" + table.text() + hidden_line(report.churn, "  ", "allocations");
 }
@@ -186,17 +191,21 @@ std::string failure_section(const ProcessReport& report, const Options& options)
     const accounts::Accounts& accounts = process.accounts;
     if (accounts.failures_total == 0) return {};
     std::string text = "\nFAILED CALLS: " + print::grouped(accounts.failures_total) + ", of which " +
-                       print::grouped(accounts.failures_recovered) + " recovered (the same thread got the same request later)\n";
+                       print::grouped(accounts.failures_recovered) +
+                       " recovered (the same thread got the same request later)\n";
     const size_t limit = options.limit != 0 ? options.limit : 3;
     size_t shown = 0;
     for (auto it = accounts.failures.rbegin(); it != accounts.failures.rend() && shown < limit; ++it, ++shown) {
         const accounts::Failure& failure = *it;
         const accounts::SiteKey& key = accounts.sites[failure.site].key;
-        text += "  " + print::instant(process.since_start(failure.moment.time)) + "  " + print::printable(process.api(key)) +
-                (failure.bytes != 0 ? " of " + print::exact_bytes(failure.bytes) : "") + ": error " +
-                std::to_string(failure.result) + (failure.result == 2 ? " (out of memory)" : "") +
-                (failure.recovered ? ", recovered after " + print::duration(failure.recovered->time - failure.moment.time) : "") +
-                "\n    live then: device " + print::bytes(failure.live_device);
+        text +=
+            "  " + print::instant(process.since_start(failure.moment.time)) + "  " +
+            print::printable(process.api(key)) +
+            (failure.bytes != 0 ? " of " + print::exact_bytes(failure.bytes) : "") + ": error " +
+            std::to_string(failure.result) + (failure.result == 2 ? " (out of memory)" : "") +
+            (failure.recovered ? ", recovered after " + print::duration(failure.recovered->time - failure.moment.time)
+                               : "") +
+            "\n    live then: device " + print::bytes(failure.live_device);
         if (failure.free_bytes && failure.total_bytes) {
             text += ", free " + print::bytes(*failure.free_bytes) + " of " + print::bytes(*failure.total_bytes);
         }
@@ -216,7 +225,8 @@ std::string handle_section(const ProcessReport& report) {
     }
     std::string text = "\nOPEN HANDLES at the end: " + kinds + "\n";
     print::TextTable table({Align::Right, Align::Left, Align::Left});
-    for (const Row& row : report.handles.rows) table.row({print::grouped(row.amount.count) + "×", what(row), where(row)});
+    for (const Row& row : report.handles.rows)
+        table.row({print::grouped(row.amount.count) + "×", what(row), where(row)});
     text += table.text();
     if (report.handles.hidden_rows != 0) {
         text += "  … and " + print::grouped(report.handles.hidden_rows) + " more call sites\n";

@@ -19,8 +19,8 @@ std::string handle_section(const ProcessReport& report);
 std::string summary_lines(const ProcessReport& report, bool several);
 
 // Pieces of text that several sections use.
-std::string where(const Row& row);  // "load() train.cpp:33, inside libcublas.so.13"
-std::string what(const Row& row);   // "device memory by cudaMalloc → cuMemAlloc_v2"
+std::string where(const Row& row);    // "load() train.cpp:33, inside libcublas.so.13"
+std::string what(const Row& row);     // "device memory by cudaMalloc → cuMemAlloc_v2"
 std::string by_call(const Row& row);  // "  by cudaMalloc": what the program itself called, for tables
 std::string stack_lines(const ProcessAnalysis& process, const NamedStack& stack, const Options& options,
                         const std::string& indent);

@@ -17,8 +17,8 @@ public:
     explicit FunctionIndex(Dwarf* dwarf);
 
     struct Place {
-        Dwarf_Die* unit = nullptr;  // for the line table; nullptr: the address has no debugging information
-        Dwarf_Die* tree = nullptr;  // for file numbers: the split unit if there is one
+        Dwarf_Die* unit = nullptr;      // for the line table; nullptr: the address has no debugging information
+        Dwarf_Die* tree = nullptr;      // for file numbers: the split unit if there is one
         std::vector<Dwarf_Die> scopes;  // the function, then the inlined calls in it, outermost first
     };
     Place find(uint64_t address);

@@ -221,8 +221,9 @@ ResolvedModule resolve_isolated(const ModuleKey& module, const std::vector<uint6
     while (waitpid(reader, &status, 0) < 0 && errno == EINTR) {
     }
     if (trouble.empty() && !incoming.done()) {
-        trouble = WIFSIGNALED(status) ? "it is damaged: reading it ended with signal " + std::to_string(WTERMSIG(status))
-                                      : "reading it failed";
+        trouble = WIFSIGNALED(status)
+                      ? "it is damaged: reading it ended with signal " + std::to_string(WTERMSIG(status))
+                      : "reading it failed";
     }
     if (!trouble.empty()) result.problem = trouble;
     return result;

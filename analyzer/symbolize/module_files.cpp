@@ -13,7 +13,8 @@ std::vector<std::string> candidate_files(const ModuleKey& module, const SearchPa
     std::vector<std::string> files;
     if (!module.path.empty() && module.path[0] == '/') files.push_back(paths.sysroot + module.path);
     if (module.build_id.size() > 2) {
-        const std::string name = "/.build-id/" + module.build_id.substr(0, 2) + "/" + module.build_id.substr(2) + ".debug";
+        const std::string name =
+            "/.build-id/" + module.build_id.substr(0, 2) + "/" + module.build_id.substr(2) + ".debug";
         for (const std::string& directory : paths.debug_directories) files.push_back(directory + name);
     }
     return files;

@@ -10,7 +10,7 @@
 namespace vramtrace::symbolize {
 
 struct SearchPaths {
-    std::string sysroot;                                  // put before every module path; empty = this machine
+    std::string sysroot;  // put before every module path; empty = this machine
     std::vector<std::string> debug_directories = {"/usr/lib/debug"};
     bool debuginfod = false;  // may ask servers named in DEBUGINFOD_URLS: off, since it stalls where there is no net
 };

@@ -68,7 +68,8 @@ int no_elf_by_name(Dwfl_Module*, void**, const char*, Dwarf_Addr, char**, Elf**)
 // their full name only there.
 std::string function_name(Dwarf_Die* die, const char* symbol = nullptr) {
     Dwarf_Attribute attribute;
-    for (const unsigned linkage : {static_cast<unsigned>(DW_AT_linkage_name), static_cast<unsigned>(DW_AT_MIPS_linkage_name)}) {
+    for (const unsigned linkage :
+         {static_cast<unsigned>(DW_AT_linkage_name), static_cast<unsigned>(DW_AT_MIPS_linkage_name)}) {
         if (dwarf_attr_integrate(die, linkage, &attribute) == nullptr) continue;
         if (const char* name = dwarf_formstring(&attribute); name != nullptr && *name != '\0') return demangled(name);
     }
@@ -108,7 +109,7 @@ struct NativeSymbols::State {
     char* debug_path_pointer = nullptr;  // libdwfl wants a char** that stays
     Dwfl* dwfl = nullptr;
     Dwfl_Module* module = nullptr;
-    GElf_Addr bias = 0;        // libdwfl's address − the file's
+    GElf_Addr bias = 0;         // libdwfl's address − the file's
     Dwarf_Addr dwarf_bias = 0;  // libdwfl's address − the debugging information's
     std::optional<FunctionIndex> functions;
     std::optional<SymbolTable> symbols;
@@ -151,7 +152,8 @@ bool NativeSymbols::open_file(const std::string& path, const ModuleKey& module, 
     State& state = *state_;
     const int descriptor = open_regular(path);
     if (descriptor < 0) {
-        why = errno == ENOENT ? "the file is not there any more" : std::string("cannot be opened: ") + std::strerror(errno);
+        why = errno == ENOENT ? "the file is not there any more"
+                              : std::string("cannot be opened: ") + std::strerror(errno);
         return false;
     }
     if (state.dwfl == nullptr) state.dwfl = dwfl_begin(&state.callbacks);
@@ -199,7 +201,8 @@ SourceFrames NativeSymbols::at(uint64_t address) {
     if (place.unit != nullptr) {
         if (Dwarf_Line* line = dwarf_getsrc_die(place.unit, placed - state.dwarf_bias); line != nullptr) {
             int line_number = 0;
-            if (dwarf_lineno(line, &line_number) == 0 && line_number > 0) frame.line = static_cast<uint32_t>(line_number);
+            if (dwarf_lineno(line, &line_number) == 0 && line_number > 0)
+                frame.line = static_cast<uint32_t>(line_number);
             if (const char* file = dwarf_linesrc(line, nullptr, nullptr); file != nullptr) frame.file = file;
         }
     }

@@ -46,7 +46,8 @@ const char* SymbolTable::name_at(uint64_t address) const {
                                [](uint64_t wanted, const Symbol& symbol) { return wanted < symbol.start; });
     if (at == symbols_.begin()) return nullptr;
     const Symbol& nearest = *std::prev(at);
-    if (nearest.size == 0 && at != symbols_.end() && address - nearest.start < kReachOfUnsizedSymbol) return nearest.name;
+    if (nearest.size == 0 && at != symbols_.end() && address - nearest.start < kReachOfUnsizedSymbol)
+        return nearest.name;
     // A symbol may lie inside another's range (cold parts, entry points): walk outwards, not for ever.
     for (unsigned step = 0; step < kOverlapDepth && at != symbols_.begin(); ++step) {
         --at;
@@ -58,7 +59,8 @@ const char* SymbolTable::name_at(uint64_t address) const {
 std::string demangled(const char* name) {
     if (std::strncmp(name, "_Z", 2) != 0 || strnlen(name, kLongestMangledName) == kLongestMangledName) return name;
     int status = 0;
-    const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status), &std::free);
+    const std::unique_ptr<char, decltype(&std::free)> text(abi::__cxa_demangle(name, nullptr, nullptr, &status),
+                                                           &std::free);
     return status == 0 && text ? std::string(text.get()) : std::string(name);
 }
 

@@ -20,10 +20,10 @@ bool is_library(std::string_view file, std::string_view name) {
 
 constexpr std::array<std::string_view, 3> kDriverLibraries = {"libcuda", "libcudart", "libvramtrace"};
 constexpr std::array<std::string_view, 24> kVendorLibraries = {
-    "libcublas",       "libcublasLt", "libcudnn",      "libcufft",    "libcufftw",     "libcurand",
-    "libcusolver",     "libcusolverMg", "libcusparse", "libcusparseLt", "libnvrtc",    "libnvrtc-builtins",
-    "libnvJitLink",    "libnccl",     "libnvjpeg",     "libcupti",    "libcufile",     "libnvshmem_host",
-    "libcutensor",     "libcutensorMg", "libnvToolsExt", "libnvinfer", "libnvidia-ml", "libcusparse_lt"};
+    "libcublas",    "libcublasLt",   "libcudnn",      "libcufft",      "libcufftw",    "libcurand",
+    "libcusolver",  "libcusolverMg", "libcusparse",   "libcusparseLt", "libnvrtc",     "libnvrtc-builtins",
+    "libnvJitLink", "libnccl",       "libnvjpeg",     "libcupti",      "libcufile",    "libnvshmem_host",
+    "libcutensor",  "libcutensorMg", "libnvToolsExt", "libnvinfer",    "libnvidia-ml", "libcusparse_lt"};
 // One library in many files.
 constexpr std::array<std::string_view, 4> kVendorPrefixes = {"libcudnn_", "libnvidia-", "libnpp", "libnvinfer_"};
 
@@ -55,8 +55,8 @@ Vendor vendor_of_frame(const SourceFrame& frame) {
     const std::string_view function = frame.function;
     if (starts_with(function, "libcudart_static_") || starts_with(function, "__cudart")) return Vendor::Driver;
     // cudaMalloc, cudaGraphAddMemAllocNode_v2, …: the runtime's C functions, no parameter list after the name.
-    const bool c_name = function.size() > 4 && starts_with(function, "cuda") && function[4] >= 'A' && function[4] <= 'Z' &&
-                        function.find_first_of("(:< ") == std::string_view::npos;
+    const bool c_name = function.size() > 4 && starts_with(function, "cuda") && function[4] >= 'A' &&
+                        function[4] <= 'Z' && function.find_first_of("(:< ") == std::string_view::npos;
     return c_name ? Vendor::Driver : Vendor::None;
 }
 

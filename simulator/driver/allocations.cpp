@@ -27,8 +27,10 @@ bool dies_with_context(uint32_t kind) {
         case VRAMTRACE_SIM_HOST:
         case VRAMTRACE_SIM_HOST_REGISTERED:
         case VRAMTRACE_SIM_IPC_IMPORT:
-        case VRAMTRACE_SIM_EXTERNAL_BUFFER: return true;
-        default: return false;
+        case VRAMTRACE_SIM_EXTERNAL_BUFFER:
+            return true;
+        default:
+            return false;
     }
 }
 
@@ -124,17 +126,26 @@ void release(Allocation& allocation) {
     strike(allocation);
     switch (old.kind) {
         case VRAMTRACE_SIM_DEVICE:
-        case VRAMTRACE_SIM_PITCHED: old.context->heap->free(old.piece); break;
-        case VRAMTRACE_SIM_HOST: pinned_heap().free(old.piece); break;
+        case VRAMTRACE_SIM_PITCHED:
+            old.context->heap->free(old.piece);
+            break;
+        case VRAMTRACE_SIM_HOST:
+            pinned_heap().free(old.piece);
+            break;
         case VRAMTRACE_SIM_MANAGED:
             Machine::get().host_memory.give_back(old.mapped_bytes, Use::kAllocations);
             unmap(old.base, old.mapped_bytes);
             break;
-        case VRAMTRACE_SIM_STREAM_ORDERED: give_back_to_pool(*old.pool, old.piece, old.bytes); break;
+        case VRAMTRACE_SIM_STREAM_ORDERED:
+            give_back_to_pool(*old.pool, old.piece, old.bytes);
+            break;
         case VRAMTRACE_SIM_IPC_IMPORT:
         case VRAMTRACE_SIM_POOL_IMPORT:
-        case VRAMTRACE_SIM_EXTERNAL_BUFFER: unmap(old.piece.address, old.mapped_bytes); break;
-        default: break;
+        case VRAMTRACE_SIM_EXTERNAL_BUFFER:
+            unmap(old.piece.address, old.mapped_bytes);
+            break;
+        default:
+            break;
     }
 }
 

@@ -14,15 +14,15 @@ struct Pool;
 struct Allocation {
     uint32_t kind = 0;
     uint64_t base = 0;
-    uint64_t bytes = 0;           // as asked
-    PagedHeap::Piece piece{0, 0}; // device and pinned memory
-    uint64_t mapped_bytes = 0;    // own mapping: managed memory and imports
+    uint64_t bytes = 0;            // as asked
+    PagedHeap::Piece piece{0, 0};  // device and pinned memory
+    uint64_t mapped_bytes = 0;     // own mapping: managed memory and imports
     Context* context = nullptr;
     Device* device = nullptr;
     Pool* pool = nullptr;
-    unsigned int flags = 0;       // of the call that made it
-    unsigned int opened = 0;      // IPC: times opened
-    uint64_t import_key = 0;      // IPC: which foreign memory
+    unsigned int flags = 0;   // of the call that made it
+    unsigned int opened = 0;  // IPC: times opened
+    uint64_t import_key = 0;  // IPC: which foreign memory
     uint64_t sequence = 0;
     uint64_t buffer_id = 0;
     bool managed = false;

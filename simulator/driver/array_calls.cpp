@@ -26,8 +26,7 @@ CUresult sparse_properties(CUDA_ARRAY_SPARSE_PROPERTIES* out, const CUDA_ARRAY3D
     require(out != nullptr && (descriptor.Flags & CUDA_ARRAY3D_SPARSE) != 0);
     std::memset(out, 0, sizeof *out);
     out->tileExtent.width = 256;
-    out->tileExtent.height = static_cast<unsigned int>(
-        256 / element_bytes(descriptor.Format, descriptor.NumChannels));
+    out->tileExtent.height = static_cast<unsigned int>(256 / element_bytes(descriptor.Format, descriptor.NumChannels));
     out->tileExtent.depth = 1;
     out->miptailFirstLevel = 1;
     return CUDA_SUCCESS;

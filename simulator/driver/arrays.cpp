@@ -49,14 +49,13 @@ CUDA_ARRAY3D_DESCRIPTOR level_descriptor(CUDA_ARRAY3D_DESCRIPTOR descriptor, uns
 
 uint64_t bytes_of(const CUDA_ARRAY3D_DESCRIPTOR& descriptor) {
     const uint64_t element = element_bytes(descriptor.Format, descriptor.NumChannels);
-    return element * descriptor.Width * std::max<size_t>(descriptor.Height, 1) *
-           std::max<size_t>(descriptor.Depth, 1);
+    return element * descriptor.Width * std::max<size_t>(descriptor.Height, 1) * std::max<size_t>(descriptor.Depth, 1);
 }
 
 void check(const CUDA_ARRAY3D_DESCRIPTOR& descriptor) {
     constexpr size_t kLargest = 1 << 28;
-    require(descriptor.Width != 0 && (descriptor.Height != 0 || descriptor.Depth == 0 ||
-                                      (descriptor.Flags & CUDA_ARRAY3D_LAYERED) != 0));
+    require(descriptor.Width != 0 &&
+            (descriptor.Height != 0 || descriptor.Depth == 0 || (descriptor.Flags & CUDA_ARRAY3D_LAYERED) != 0));
     require(descriptor.Width <= kLargest && descriptor.Height <= 131072 && descriptor.Depth <= 16384);
     element_bytes(descriptor.Format, descriptor.NumChannels);
 }
@@ -91,14 +90,18 @@ uint64_t element_bytes(CUarray_format format, unsigned int channels) {
     require(channels == 1 || channels == 2 || channels == 4);
     switch (format) {
         case CU_AD_FORMAT_UNSIGNED_INT8:
-        case CU_AD_FORMAT_SIGNED_INT8: return channels;
+        case CU_AD_FORMAT_SIGNED_INT8:
+            return channels;
         case CU_AD_FORMAT_UNSIGNED_INT16:
         case CU_AD_FORMAT_SIGNED_INT16:
-        case CU_AD_FORMAT_HALF: return 2 * channels;
+        case CU_AD_FORMAT_HALF:
+            return 2 * channels;
         case CU_AD_FORMAT_UNSIGNED_INT32:
         case CU_AD_FORMAT_SIGNED_INT32:
-        case CU_AD_FORMAT_FLOAT: return 4 * channels;
-        default: refuse(CUDA_ERROR_NOT_SUPPORTED);
+        case CU_AD_FORMAT_FLOAT:
+            return 4 * channels;
+        default:
+            refuse(CUDA_ERROR_NOT_SUPPORTED);
     }
 }
 

@@ -33,10 +33,13 @@ CUresult begin_call(Function function, Needs needs) {
         return CUDA_SUCCESS;
     }
     switch (machine.phase()) {
-        case Machine::Phase::kRunning: return CUDA_SUCCESS;
-        case Machine::Phase::kShutDown: return CUDA_ERROR_DEINITIALIZED;
+        case Machine::Phase::kRunning:
+            return CUDA_SUCCESS;
+        case Machine::Phase::kShutDown:
+            return CUDA_ERROR_DEINITIALIZED;
         case Machine::Phase::kNew:
-        case Machine::Phase::kForked: break;
+        case Machine::Phase::kForked:
+            break;
     }
     return CUDA_ERROR_NOT_INITIALIZED;
 }

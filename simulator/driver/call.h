@@ -76,40 +76,40 @@ CUresult enter(Function function, Body body, Needs needs = Needs::kInit) {
 }  // namespace vramtrace::simulator
 
 // SIM_API(name, (parameters), (arguments)) { body }: one export.
-#define SIM_API(name, parameters, arguments)                                          \
-    static CUresult name##_body parameters;                                           \
-    CUresult CUDAAPI name parameters {                                                \
-        return vramtrace::simulator::enter(vramtrace::simulator::Function::name,      \
-                                           [&] { return name##_body arguments; });    \
-    }                                                                                 \
+#define SIM_API(name, parameters, arguments)                                       \
+    static CUresult name##_body parameters;                                        \
+    CUresult CUDAAPI name parameters {                                             \
+        return vramtrace::simulator::enter(vramtrace::simulator::Function::name,   \
+                                           [&] { return name##_body arguments; }); \
+    }                                                                              \
     static CUresult name##_body parameters
 
 // The same for a function that works before cuInit and after the end.
-#define SIM_API_ALWAYS(name, parameters, arguments)                                   \
-    static CUresult name##_body parameters;                                           \
-    CUresult CUDAAPI name parameters {                                                \
-        return vramtrace::simulator::enter(                                           \
+#define SIM_API_ALWAYS(name, parameters, arguments)                                      \
+    static CUresult name##_body parameters;                                              \
+    CUresult CUDAAPI name parameters {                                                   \
+        return vramtrace::simulator::enter(                                              \
             vramtrace::simulator::Function::name, [&] { return name##_body arguments; }, \
-            vramtrace::simulator::Needs::kNothing);                                   \
-    }                                                                                 \
+            vramtrace::simulator::Needs::kNothing);                                      \
+    }                                                                                    \
     static CUresult name##_body parameters
 
 // Two exports with one body: the function and its twin for per-thread default streams (suffix _ptsz or _ptds).
-#define SIM_STREAM_API(name, suffix, parameters, arguments)                             \
-    static CUresult name##_body parameters;                                             \
-    CUresult CUDAAPI name parameters {                                                  \
-        return vramtrace::simulator::enter(vramtrace::simulator::Function::name,        \
-                                           [&] { return name##_body arguments; });      \
-    }                                                                                   \
-    CUresult CUDAAPI name##suffix parameters {                                          \
+#define SIM_STREAM_API(name, suffix, parameters, arguments)                              \
+    static CUresult name##_body parameters;                                              \
+    CUresult CUDAAPI name parameters {                                                   \
+        return vramtrace::simulator::enter(vramtrace::simulator::Function::name,         \
+                                           [&] { return name##_body arguments; });       \
+    }                                                                                    \
+    CUresult CUDAAPI name##suffix parameters {                                           \
         return vramtrace::simulator::enter(vramtrace::simulator::Function::name##suffix, \
-                                           [&] { return name##_body arguments; });      \
-    }                                                                                   \
+                                           [&] { return name##_body arguments; });       \
+    }                                                                                    \
     static CUresult name##_body parameters
 
 // Another ABI of the same signature: SIM_ALIAS(exported name, body of, (parameters), (arguments)).
-#define SIM_ALIAS(name, original, parameters, arguments)                              \
-    CUresult CUDAAPI name parameters {                                                \
-        return vramtrace::simulator::enter(vramtrace::simulator::Function::name,      \
+#define SIM_ALIAS(name, original, parameters, arguments)                               \
+    CUresult CUDAAPI name parameters {                                                 \
+        return vramtrace::simulator::enter(vramtrace::simulator::Function::name,       \
                                            [&] { return original##_body arguments; }); \
     }

@@ -102,7 +102,7 @@ bool all_joined(const Capture& capture) {
 }
 
 CUstreamCaptureStatus status_of(const Stream& stream) {
-    return stream.capture == nullptr      ? CU_STREAM_CAPTURE_STATUS_NONE
+    return stream.capture == nullptr     ? CU_STREAM_CAPTURE_STATUS_NONE
            : stream.capture->invalidated ? CU_STREAM_CAPTURE_STATUS_INVALIDATED
                                          : CU_STREAM_CAPTURE_STATUS_ACTIVE;
 }
@@ -309,8 +309,7 @@ SIM_STREAM_API(cuStreamGetCaptureInfo_v3, _ptsz,
                (CUstream hStream, CUstreamCaptureStatus* captureStatus_out, cuuint64_t* id_out, CUgraph* graph_out,
                 const CUgraphNode** dependencies_out, const CUgraphEdgeData** edgeData_out,
                 size_t* numDependencies_out),
-               (hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out,
-                numDependencies_out)) {
+               (hStream, captureStatus_out, id_out, graph_out, dependencies_out, edgeData_out, numDependencies_out)) {
     if (edgeData_out != nullptr) {
         *edgeData_out = nullptr;
     }

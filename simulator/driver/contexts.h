@@ -23,9 +23,9 @@ struct Context {
     unsigned int flags = 0;
     int references = 0;
     uint64_t id = 0;
-    uint64_t sequence = 0;         // in the ledger
-    uint64_t overhead = 0;         // device bytes it costs itself
-    uint64_t heap_limit_bytes = 0; // part of overhead: limits raised above their start
+    uint64_t sequence = 0;          // in the ledger
+    uint64_t overhead = 0;          // device bytes it costs itself
+    uint64_t heap_limit_bytes = 0;  // part of overhead: limits raised above their start
     std::unique_ptr<PagedHeap> heap;
     std::array<size_t, CU_LIMIT_MAX> limits{};
     CUfunc_cache cache = CU_FUNC_CACHE_PREFER_NONE;

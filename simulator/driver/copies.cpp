@@ -21,14 +21,13 @@ char* pointer(uint64_t address) {
     return reinterpret_cast<char*>(address);
 }
 
-Side side_of(CUmemorytype type, const void* host, CUdeviceptr device, CUarray array_handle, size_t pitch,
-             size_t height, size_t x, size_t y, size_t z, const CUDA_MEMCPY3D& what) {
+Side side_of(CUmemorytype type, const void* host, CUdeviceptr device, CUarray array_handle, size_t pitch, size_t height,
+             size_t x, size_t y, size_t z, const CUDA_MEMCPY3D& what) {
     if (type == CU_MEMORYTYPE_ARRAY) {
         const Array& array = arrays().get(array_handle);
         const auto& extent = array.descriptor;
         require(array.base != 0);
-        require(x + what.WidthInBytes <= array.row_bytes() &&
-                y + what.Height <= std::max<size_t>(extent.Height, 1) &&
+        require(x + what.WidthInBytes <= array.row_bytes() && y + what.Height <= std::max<size_t>(extent.Height, 1) &&
                 z + what.Depth <= std::max<size_t>(extent.Depth, 1));
         const uint64_t slice = array.row_bytes() * std::max<size_t>(extent.Height, 1);
         return {pointer(array.base + z * slice + y * array.row_bytes() + x), array.row_bytes(), slice};
@@ -81,10 +80,17 @@ void fill(CUdeviceptr destination, size_t pitch, unsigned int value, unsigned in
     require((height == 1 || pitch >= row) && destination % element_bytes == 0);
     require(is_device_range(destination, (height - 1) * pitch + row));
     switch (element_bytes) {
-        case 1: fill_rows(destination, pitch, static_cast<uint8_t>(value), width, height); break;
-        case 2: fill_rows(destination, pitch, static_cast<uint16_t>(value), width, height); break;
-        case 4: fill_rows(destination, pitch, static_cast<uint32_t>(value), width, height); break;
-        default: refuse(CUDA_ERROR_INVALID_VALUE);
+        case 1:
+            fill_rows(destination, pitch, static_cast<uint8_t>(value), width, height);
+            break;
+        case 2:
+            fill_rows(destination, pitch, static_cast<uint16_t>(value), width, height);
+            break;
+        case 4:
+            fill_rows(destination, pitch, static_cast<uint32_t>(value), width, height);
+            break;
+        default:
+            refuse(CUDA_ERROR_INVALID_VALUE);
     }
 }
 

@@ -106,8 +106,8 @@ CUresult fill_now(CUdeviceptr to, size_t pitch, unsigned int value, unsigned int
     return CUDA_SUCCESS;
 }
 
-CUresult fill_later(CUdeviceptr to, size_t pitch, unsigned int value, unsigned int element, size_t width,
-                    size_t height, CUstream handle) {
+CUresult fill_later(CUdeviceptr to, size_t pitch, unsigned int value, unsigned int element, size_t width, size_t height,
+                    CUstream handle) {
     Stream& stream = stream_of(handle);
     if (capturing(stream) != nullptr) {
         capture_node(stream, CU_GRAPH_NODE_TYPE_MEMSET).set = {to, pitch, value, element, width, height};
@@ -242,8 +242,7 @@ SIM_STREAM_API(cuMemcpyHtoDAsync_v2, _ptsz,
     return later(line(kHost, address(srcHost), kDevice, dstDevice, ByteCount), hStream);
 }
 
-SIM_STREAM_API(cuMemcpyDtoHAsync_v2, _ptsz,
-               (void* dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream),
+SIM_STREAM_API(cuMemcpyDtoHAsync_v2, _ptsz, (void* dstHost, CUdeviceptr srcDevice, size_t ByteCount, CUstream hStream),
                (dstHost, srcDevice, ByteCount, hStream)) {
     return later(line(kDevice, srcDevice, kHost, address(dstHost), ByteCount), hStream);
 }
@@ -296,23 +295,23 @@ SIM_STREAM_API(cuMemcpyBatchAsync_v2, _ptsz,
     return batch(dsts, srcs, sizes, count, hStream);
 }
 
-#define FILL_CALLS(bits, Value)                                                                                       \
-    SIM_STREAM_API(cuMemsetD##bits##_v2, _ptds, (CUdeviceptr dst, Value value, size_t N), (dst, value, N)) {          \
-        return fill_now(dst, 0, value, bits / 8, N, 1);                                                               \
-    }                                                                                                                 \
-    SIM_STREAM_API(cuMemsetD##bits##Async, _ptsz, (CUdeviceptr dst, Value value, size_t N, CUstream hStream),         \
-                   (dst, value, N, hStream)) {                                                                        \
-        return fill_later(dst, 0, value, bits / 8, N, 1, hStream);                                                    \
-    }                                                                                                                 \
-    SIM_STREAM_API(cuMemsetD2D##bits##_v2, _ptds,                                                                     \
-                   (CUdeviceptr dst, size_t pitch, Value value, size_t Width, size_t Height),                         \
-                   (dst, pitch, value, Width, Height)) {                                                              \
-        return fill_now(dst, pitch, value, bits / 8, Width, Height);                                                  \
-    }                                                                                                                 \
-    SIM_STREAM_API(cuMemsetD2D##bits##Async, _ptsz,                                                                   \
-                   (CUdeviceptr dst, size_t pitch, Value value, size_t Width, size_t Height, CUstream hStream),       \
-                   (dst, pitch, value, Width, Height, hStream)) {                                                     \
-        return fill_later(dst, pitch, value, bits / 8, Width, Height, hStream);                                       \
+#define FILL_CALLS(bits, Value)                                                                                 \
+    SIM_STREAM_API(cuMemsetD##bits##_v2, _ptds, (CUdeviceptr dst, Value value, size_t N), (dst, value, N)) {    \
+        return fill_now(dst, 0, value, bits / 8, N, 1);                                                         \
+    }                                                                                                           \
+    SIM_STREAM_API(cuMemsetD##bits##Async, _ptsz, (CUdeviceptr dst, Value value, size_t N, CUstream hStream),   \
+                   (dst, value, N, hStream)) {                                                                  \
+        return fill_later(dst, 0, value, bits / 8, N, 1, hStream);                                              \
+    }                                                                                                           \
+    SIM_STREAM_API(cuMemsetD2D##bits##_v2, _ptds,                                                               \
+                   (CUdeviceptr dst, size_t pitch, Value value, size_t Width, size_t Height),                   \
+                   (dst, pitch, value, Width, Height)) {                                                        \
+        return fill_now(dst, pitch, value, bits / 8, Width, Height);                                            \
+    }                                                                                                           \
+    SIM_STREAM_API(cuMemsetD2D##bits##Async, _ptsz,                                                             \
+                   (CUdeviceptr dst, size_t pitch, Value value, size_t Width, size_t Height, CUstream hStream), \
+                   (dst, pitch, value, Width, Height, hStream)) {                                               \
+        return fill_later(dst, pitch, value, bits / 8, Width, Height, hStream);                                 \
     }
 FILL_CALLS(8, unsigned char)
 FILL_CALLS(16, unsigned short)

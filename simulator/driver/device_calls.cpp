@@ -127,8 +127,8 @@ SIM_API(cuDeviceGetTexture1DLinearMaxWidth,
         (size_t * maxWidthInElements, CUarray_format format, unsigned numChannels, CUdevice dev),
         (maxWidthInElements, format, numChannels, dev)) {
     require(maxWidthInElements != nullptr);
-    *maxWidthInElements = static_cast<size_t>(
-        device_attribute(device_of(dev), CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH));
+    *maxWidthInElements =
+        static_cast<size_t>(device_attribute(device_of(dev), CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH));
     return CUDA_SUCCESS;
 }
 
@@ -172,8 +172,8 @@ SIM_API(cuDeviceGetP2PAttribute, (int* value, CUdevice_P2PAttribute attrib, CUde
     return CUDA_SUCCESS;
 }
 
-SIM_API(cuFlushGPUDirectRDMAWrites,
-        (CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope), (target, scope)) {
+SIM_API(cuFlushGPUDirectRDMAWrites, (CUflushGPUDirectRDMAWritesTarget target, CUflushGPUDirectRDMAWritesScope scope),
+        (target, scope)) {
     current_context();
     return CUDA_SUCCESS;
 }

@@ -97,9 +97,14 @@ SIM_API(cuMemFree_v2, (CUdeviceptr dptr), (dptr)) {
         case VRAMTRACE_SIM_MANAGED:
         case VRAMTRACE_SIM_STREAM_ORDERED:
         case VRAMTRACE_SIM_POOL_IMPORT:
-        case VRAMTRACE_SIM_EXTERNAL_BUFFER: release(*allocation); return CUDA_SUCCESS;
-        case VRAMTRACE_SIM_GRAPH_MEMORY: end_graph_memory(dptr); return CUDA_SUCCESS;
-        default: return CUDA_ERROR_INVALID_VALUE;
+        case VRAMTRACE_SIM_EXTERNAL_BUFFER:
+            release(*allocation);
+            return CUDA_SUCCESS;
+        case VRAMTRACE_SIM_GRAPH_MEMORY:
+            end_graph_memory(dptr);
+            return CUDA_SUCCESS;
+        default:
+            return CUDA_ERROR_INVALID_VALUE;
     }
 }
 

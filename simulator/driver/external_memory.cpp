@@ -78,8 +78,7 @@ View view_of(const ExternalMemory& memory, uint64_t offset, uint64_t bytes) {
 
 }  // namespace
 
-SIM_API(cuImportExternalMemory,
-        (CUexternalMemory * extMem_out, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC* memHandleDesc),
+SIM_API(cuImportExternalMemory, (CUexternalMemory * extMem_out, const CUDA_EXTERNAL_MEMORY_HANDLE_DESC* memHandleDesc),
         (extMem_out, memHandleDesc)) {
     require(extMem_out != nullptr && memHandleDesc != nullptr && memHandleDesc->size != 0);
     require(memHandleDesc->type == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, CUDA_ERROR_NOT_SUPPORTED);
@@ -131,7 +130,7 @@ SIM_API(cuExternalMemoryGetMappedMipmappedArray,
     const ExternalMemory& memory = externals().get(extMem);
     require(mipmapDesc->offset % 4096 == 0 && mipmapDesc->numLevels != 0);
     const View view = view_of(memory, mipmapDesc->offset, mipmap_bytes(mipmapDesc->arrayDesc, mipmapDesc->numLevels));
-    *mipmap = MipmapTable::handle_of(
-        make_mipmap(mipmapDesc->arrayDesc, mipmapDesc->numLevels, view.address, view.length));
+    *mipmap =
+        MipmapTable::handle_of(make_mipmap(mipmapDesc->arrayDesc, mipmapDesc->numLevels, view.address, view.length));
     return CUDA_SUCCESS;
 }

@@ -65,8 +65,7 @@ Answer resolve(const char* symbol, int version, bool per_thread) {
     return best;
 }
 
-constexpr cuuint64_t kKnownFlags =
-    CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
+constexpr cuuint64_t kKnownFlags = CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM;
 
 Answer look_up(const char* symbol, int version, cuuint64_t flags) {
     require(symbol != nullptr);

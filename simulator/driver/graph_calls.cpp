@@ -47,12 +47,14 @@ CUresult list_edges(CUgraph hGraph, CUgraphNode* from, CUgraphNode* to, CUgraphE
     size_t asked = *count;
     if (to != nullptr) {
         size_t again = asked;
-        list(edges, [](const Edge& edge) { return handle_of(*edge.to); }, to, &again);
+        list(
+            edges, [](const Edge& edge) { return handle_of(*edge.to); }, to, &again);
     }
     if (data != nullptr) {
         std::fill_n(data, asked, CUgraphEdgeData{});
     }
-    return list(edges, [](const Edge& edge) { return handle_of(*edge.from); }, from, count);
+    return list(
+        edges, [](const Edge& edge) { return handle_of(*edge.from); }, from, count);
 }
 
 CUresult list_dependencies(CUgraphNode hNode, CUgraphNode* out, CUgraphEdgeData* data, size_t* count) {
@@ -60,7 +62,8 @@ CUresult list_dependencies(CUgraphNode hNode, CUgraphNode* out, CUgraphEdgeData*
     if (data != nullptr) {
         std::fill_n(data, *count, CUgraphEdgeData{});
     }
-    return list(node_of(hNode).dependencies, [](const Node* node) { return handle_of(*node); }, out, count);
+    return list(
+        node_of(hNode).dependencies, [](const Node* node) { return handle_of(*node); }, out, count);
 }
 
 CUresult list_dependents(CUgraphNode hNode, CUgraphNode* out, CUgraphEdgeData* data, size_t* count) {
@@ -76,7 +79,8 @@ CUresult list_dependents(CUgraphNode hNode, CUgraphNode* out, CUgraphEdgeData* d
     if (data != nullptr) {
         std::fill_n(data, *count, CUgraphEdgeData{});
     }
-    return list(dependents, [](const Node* dependent) { return handle_of(*dependent); }, out, count);
+    return list(
+        dependents, [](const Node* dependent) { return handle_of(*dependent); }, out, count);
 }
 
 CUresult add_dependencies(CUgraph hGraph, const CUgraphNode* from, const CUgraphNode* to, size_t count) {
@@ -147,7 +151,8 @@ SIM_API(cuGraphNodeFindInClone, (CUgraphNode * phNode, CUgraphNode hOriginalNode
 }
 
 SIM_API(cuGraphGetNodes, (CUgraph hGraph, CUgraphNode* nodes, size_t* numNodes), (hGraph, nodes, numNodes)) {
-    return list(graph_of(hGraph).nodes, [](const auto& node) { return handle_of(*node); }, nodes, numNodes);
+    return list(
+        graph_of(hGraph).nodes, [](const auto& node) { return handle_of(*node); }, nodes, numNodes);
 }
 
 SIM_API(cuGraphGetRootNodes, (CUgraph hGraph, CUgraphNode* rootNodes, size_t* numRootNodes),
@@ -158,7 +163,8 @@ SIM_API(cuGraphGetRootNodes, (CUgraph hGraph, CUgraphNode* rootNodes, size_t* nu
             roots.push_back(node.get());
         }
     }
-    return list(roots, [](const Node* node) { return handle_of(*node); }, rootNodes, numRootNodes);
+    return list(
+        roots, [](const Node* node) { return handle_of(*node); }, rootNodes, numRootNodes);
 }
 
 SIM_API(cuGraphGetEdges, (CUgraph hGraph, CUgraphNode* from, CUgraphNode* to, size_t* numEdges),

@@ -69,7 +69,9 @@ void record_event(Event& event, Stream& stream) {
 
 void run_node(const Node& node, Stream& stream) {
     switch (node.type) {
-        case CU_GRAPH_NODE_TYPE_MEMCPY: copy(node.copy); break;
+        case CU_GRAPH_NODE_TYPE_MEMCPY:
+            copy(node.copy);
+            break;
         case CU_GRAPH_NODE_TYPE_MEMSET:
             fill(node.set.dst, node.set.pitch, node.set.value, node.set.elementSize, node.set.width, node.set.height);
             break;
@@ -81,9 +83,14 @@ void run_node(const Node& node, Stream& stream) {
                 record_event(*event, stream);
             }
             break;
-        case CU_GRAPH_NODE_TYPE_MEM_ALLOC: begin_graph_memory(node.alloc.dptr); break;
-        case CU_GRAPH_NODE_TYPE_MEM_FREE: end_graph_memory(node.free); break;
-        default: break;  // kernels do nothing; children were unfolded; waits are over
+        case CU_GRAPH_NODE_TYPE_MEM_ALLOC:
+            begin_graph_memory(node.alloc.dptr);
+            break;
+        case CU_GRAPH_NODE_TYPE_MEM_FREE:
+            end_graph_memory(node.free);
+            break;
+        default:
+            break;  // kernels do nothing; children were unfolded; waits are over
     }
 }
 

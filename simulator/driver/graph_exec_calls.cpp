@@ -118,8 +118,7 @@ SIM_API(cuGraphExecUpdate,
     return update(hGraphExec, hGraph, updateResult_out);
 }
 
-SIM_API(cuGraphExecUpdate_v2,
-        (CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo* resultInfo),
+SIM_API(cuGraphExecUpdate_v2, (CUgraphExec hGraphExec, CUgraph hGraph, CUgraphExecUpdateResultInfo* resultInfo),
         (hGraphExec, hGraph, resultInfo)) {
     require(resultInfo != nullptr);
     resultInfo->errorNode = nullptr;
@@ -139,11 +138,20 @@ SIM_API(cuDeviceGetGraphMemAttribute, (CUdevice device, CUgraphMem_attribute att
     const GraphMemoryUse& use = graph_memory_use(found);
     auto& out = *static_cast<cuuint64_t*>(value);
     switch (attr) {
-        case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT: out = use.used; break;
-        case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH: out = use.used_high; break;
-        case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT: out = found.memory.used(Use::kGraphs); break;
-        case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH: out = use.reserved_high; break;
-        default: return CUDA_ERROR_INVALID_VALUE;
+        case CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT:
+            out = use.used;
+            break;
+        case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
+            out = use.used_high;
+            break;
+        case CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT:
+            out = found.memory.used(Use::kGraphs);
+            break;
+        case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
+            out = use.reserved_high;
+            break;
+        default:
+            return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
 }
@@ -154,9 +162,14 @@ SIM_API(cuDeviceSetGraphMemAttribute, (CUdevice device, CUgraphMem_attribute att
     Device& found = device_of(device);
     GraphMemoryUse& use = graph_memory_use(found);
     switch (attr) {
-        case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH: use.used_high = use.used; break;
-        case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH: use.reserved_high = found.memory.used(Use::kGraphs); break;
-        default: return CUDA_ERROR_INVALID_VALUE;
+        case CU_GRAPH_MEM_ATTR_USED_MEM_HIGH:
+            use.used_high = use.used;
+            break;
+        case CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH:
+            use.reserved_high = found.memory.used(Use::kGraphs);
+            break;
+        default:
+            return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
 }

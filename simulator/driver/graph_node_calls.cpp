@@ -2,35 +2,11 @@
 #include <algorithm>
 #include <cstring>
 
-#include "simulator/driver/graphs.h"
+#include "simulator/driver/graph_nodes.h"
 
 using namespace vramtrace::simulator;
 
 namespace {
-
-Node& add(CUgraphNode* out, CUgraph graph, const CUgraphNode* dependencies, size_t count, CUgraphNodeType type) {
-    require(out != nullptr);
-    Graph& found = graph_of(graph);
-    Node& node = add_node(found, type, nodes_of(found, dependencies, count));
-    *out = handle_of(node);
-    return node;
-}
-
-Node& typed(CUgraphNode handle, CUgraphNodeType type) {
-    Node& node = node_of(handle);
-    require(node.type == type);
-    return node;
-}
-
-Node& step_of(CUgraphExec exec, CUgraphNode handle, CUgraphNodeType type) {
-    const Node& original = typed(handle, type);
-    for (GraphExec::Step& step : graph_execs().get(exec, CUDA_ERROR_INVALID_VALUE).steps) {
-        if (step.original == &original) {
-            return step.node;
-        }
-    }
-    refuse(CUDA_ERROR_INVALID_VALUE);
-}
 
 Node& any_step_of(CUgraphExec exec, CUgraphNode handle) {
     return step_of(exec, handle, node_of(handle).type);
@@ -48,7 +24,9 @@ void set_from(Node& node, CUgraphNodeParams& parameters) {
         case CU_GRAPH_NODE_TYPE_KERNEL:
             std::memcpy(&node.kernel, &parameters.kernel, sizeof node.kernel);
             break;
-        case CU_GRAPH_NODE_TYPE_MEMCPY: node.copy = parameters.memcpy.copyParams; break;
+        case CU_GRAPH_NODE_TYPE_MEMCPY:
+            node.copy = parameters.memcpy.copyParams;
+            break;
         case CU_GRAPH_NODE_TYPE_MEMSET:
             node.set.dst = parameters.memset.dst;
             node.set.pitch = parameters.memset.pitch;
@@ -64,9 +42,14 @@ void set_from(Node& node, CUgraphNodeParams& parameters) {
         case CU_GRAPH_NODE_TYPE_GRAPH:
             node.child = share_child(copy_graph(graph_of(parameters.graph.graph)));
             break;
-        case CU_GRAPH_NODE_TYPE_EMPTY: break;
-        case CU_GRAPH_NODE_TYPE_WAIT_EVENT: node.event = parameters.eventWait.event; break;
-        case CU_GRAPH_NODE_TYPE_EVENT_RECORD: node.event = parameters.eventRecord.event; break;
+        case CU_GRAPH_NODE_TYPE_EMPTY:
+            break;
+        case CU_GRAPH_NODE_TYPE_WAIT_EVENT:
+            node.event = parameters.eventWait.event;
+            break;
+        case CU_GRAPH_NODE_TYPE_EVENT_RECORD:
+            node.event = parameters.eventRecord.event;
+            break;
         case CU_GRAPH_NODE_TYPE_MEM_ALLOC: {
             CUDA_MEM_ALLOC_NODE_PARAMS alloc{};
             std::memcpy(&alloc, &parameters.alloc, sizeof alloc);
@@ -74,8 +57,11 @@ void set_from(Node& node, CUgraphNodeParams& parameters) {
             parameters.alloc.dptr = alloc.dptr;
             break;
         }
-        case CU_GRAPH_NODE_TYPE_MEM_FREE: fill_free_node(node, parameters.free.dptr); break;
-        default: refuse(CUDA_ERROR_NOT_SUPPORTED);
+        case CU_GRAPH_NODE_TYPE_MEM_FREE:
+            fill_free_node(node, parameters.free.dptr);
+            break;
+        default:
+            refuse(CUDA_ERROR_NOT_SUPPORTED);
     }
 }
 
@@ -164,16 +150,16 @@ SIM_API(cuGraphExecKernelNodeSetParams,
 }
 
 // Nodes whose parameters are one struct: get and set.
-#define NODE_CALLS(type_name, member, Parameters, getter, setter)                                    \
-    SIM_API(getter, (CUgraphNode hNode, Parameters * nodeParams), (hNode, nodeParams)) {                          \
-        require(nodeParams != nullptr);                                                                           \
-        *nodeParams = typed(hNode, CU_GRAPH_NODE_TYPE_##type_name).member;                                        \
-        return CUDA_SUCCESS;                                                                                      \
-    }                                                                                                             \
-    SIM_API(setter, (CUgraphNode hNode, const Parameters* nodeParams), (hNode, nodeParams)) {                     \
-        require(nodeParams != nullptr);                                                                           \
-        typed(hNode, CU_GRAPH_NODE_TYPE_##type_name).member = *nodeParams;                                        \
-        return CUDA_SUCCESS;                                                                                      \
+#define NODE_CALLS(type_name, member, Parameters, getter, setter)                             \
+    SIM_API(getter, (CUgraphNode hNode, Parameters * nodeParams), (hNode, nodeParams)) {      \
+        require(nodeParams != nullptr);                                                       \
+        *nodeParams = typed(hNode, CU_GRAPH_NODE_TYPE_##type_name).member;                    \
+        return CUDA_SUCCESS;                                                                  \
+    }                                                                                         \
+    SIM_API(setter, (CUgraphNode hNode, const Parameters* nodeParams), (hNode, nodeParams)) { \
+        require(nodeParams != nullptr);                                                       \
+        typed(hNode, CU_GRAPH_NODE_TYPE_##type_name).member = *nodeParams;                    \
+        return CUDA_SUCCESS;                                                                  \
     }
 NODE_CALLS(KERNEL, kernel, CUDA_KERNEL_NODE_PARAMS, cuGraphKernelNodeGetParams_v2, cuGraphKernelNodeSetParams_v2)
 NODE_CALLS(MEMCPY, copy, CUDA_MEMCPY3D, cuGraphMemcpyNodeGetParams, cuGraphMemcpyNodeSetParams)
@@ -261,67 +247,6 @@ SIM_API(cuGraphChildGraphNodeGetGraph, (CUgraphNode hNode, CUgraph* phGraph), (h
     *phGraph = handle_of(*typed(hNode, CU_GRAPH_NODE_TYPE_GRAPH).child);
     return CUDA_SUCCESS;
 }
-
-SIM_API(cuGraphAddMemAllocNode,
-        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
-         CUDA_MEM_ALLOC_NODE_PARAMS* nodeParams),
-        (phGraphNode, hGraph, dependencies, numDependencies, nodeParams)) {
-    require(nodeParams != nullptr);
-    Node& node = add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEM_ALLOC);
-    fill_or_remove(node, [&] { fill_allocation_node(node, *nodeParams); });
-    return CUDA_SUCCESS;
-}
-
-SIM_API(cuGraphMemAllocNodeGetParams, (CUgraphNode hNode, CUDA_MEM_ALLOC_NODE_PARAMS* params_out),
-        (hNode, params_out)) {
-    require(params_out != nullptr);
-    *params_out = typed(hNode, CU_GRAPH_NODE_TYPE_MEM_ALLOC).alloc;
-    return CUDA_SUCCESS;
-}
-
-SIM_API(cuGraphAddMemFreeNode,
-        (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,
-         CUdeviceptr dptr),
-        (phGraphNode, hGraph, dependencies, numDependencies, dptr)) {
-    Node& node = add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_MEM_FREE);
-    fill_or_remove(node, [&] { fill_free_node(node, dptr); });
-    return CUDA_SUCCESS;
-}
-
-SIM_API(cuGraphMemFreeNodeGetParams, (CUgraphNode hNode, CUdeviceptr* dptr_out), (hNode, dptr_out)) {
-    require(dptr_out != nullptr);
-    *dptr_out = typed(hNode, CU_GRAPH_NODE_TYPE_MEM_FREE).free;
-    return CUDA_SUCCESS;
-}
-
-#define EVENT_NODE_CALLS(name, type_name)                                                                          \
-    SIM_API(cuGraphAdd##name##Node,                                                                                \
-            (CUgraphNode * phGraphNode, CUgraph hGraph, const CUgraphNode* dependencies, size_t numDependencies,   \
-             CUevent event),                                                                                       \
-            (phGraphNode, hGraph, dependencies, numDependencies, event)) {                                         \
-        events().get(event);                                                                                       \
-        add(phGraphNode, hGraph, dependencies, numDependencies, CU_GRAPH_NODE_TYPE_##type_name).event = event;     \
-        return CUDA_SUCCESS;                                                                                       \
-    }                                                                                                              \
-    SIM_API(cuGraph##name##NodeGetEvent, (CUgraphNode hNode, CUevent * event_out), (hNode, event_out)) {           \
-        require(event_out != nullptr);                                                                             \
-        *event_out = typed(hNode, CU_GRAPH_NODE_TYPE_##type_name).event;                                           \
-        return CUDA_SUCCESS;                                                                                       \
-    }                                                                                                              \
-    SIM_API(cuGraph##name##NodeSetEvent, (CUgraphNode hNode, CUevent event), (hNode, event)) {                     \
-        events().get(event);                                                                                       \
-        typed(hNode, CU_GRAPH_NODE_TYPE_##type_name).event = event;                                                \
-        return CUDA_SUCCESS;                                                                                       \
-    }                                                                                                              \
-    SIM_API(cuGraphExec##name##NodeSetEvent, (CUgraphExec hGraphExec, CUgraphNode hNode, CUevent event),           \
-            (hGraphExec, hNode, event)) {                                                                          \
-        events().get(event);                                                                                       \
-        step_of(hGraphExec, hNode, CU_GRAPH_NODE_TYPE_##type_name).event = event;                                  \
-        return CUDA_SUCCESS;                                                                                       \
-    }
-EVENT_NODE_CALLS(EventRecord, EVENT_RECORD)
-EVENT_NODE_CALLS(EventWait, WAIT_EVENT)
-#undef EVENT_NODE_CALLS
 
 SIM_API(cuGraphNodeGetType, (CUgraphNode hNode, CUgraphNodeType* type), (hNode, type)) {
     require(type != nullptr);

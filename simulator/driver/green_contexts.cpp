@@ -84,8 +84,7 @@ SIM_API(cuDevSmResourceSplitByCount,
     return CUDA_SUCCESS;
 }
 
-SIM_API(cuDevResourceGenerateDesc,
-        (CUdevResourceDesc * phDesc, CUdevResource* resources, unsigned int nbResources),
+SIM_API(cuDevResourceGenerateDesc, (CUdevResourceDesc * phDesc, CUdevResource* resources, unsigned int nbResources),
         (phDesc, resources, nbResources)) {
     require(phDesc != nullptr && resources != nullptr && nbResources != 0);
     require(resources->type == CU_DEV_RESOURCE_TYPE_SM, CUDA_ERROR_INVALID_RESOURCE_TYPE);

@@ -54,13 +54,25 @@ CUresult get_attribute(int* out, CUfunction_attribute attribute, const Kernel& k
         return CUDA_SUCCESS;
     }
     switch (attribute) {
-        case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *out = kMaxThreads; break;
-        case CU_FUNC_ATTRIBUTE_NUM_REGS: *out = 32; break;
+        case CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK:
+            *out = kMaxThreads;
+            break;
+        case CU_FUNC_ATTRIBUTE_NUM_REGS:
+            *out = 32;
+            break;
         case CU_FUNC_ATTRIBUTE_PTX_VERSION:
-        case CU_FUNC_ATTRIBUTE_BINARY_VERSION: *out = 90; break;
-        case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES: *out = 48 << 10; break;
-        case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT: *out = -1; break;
-        default: *out = 0; break;
+        case CU_FUNC_ATTRIBUTE_BINARY_VERSION:
+            *out = 90;
+            break;
+        case CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES:
+            *out = 48 << 10;
+            break;
+        case CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+            *out = -1;
+            break;
+        default:
+            *out = 0;
+            break;
     }
     return CUDA_SUCCESS;
 }
@@ -93,14 +105,13 @@ SIM_STREAM_API(cuLaunchKernel, _ptsz,
                (CUfunction f, unsigned int gridDimX, unsigned int gridDimY, unsigned int gridDimZ,
                 unsigned int blockDimX, unsigned int blockDimY, unsigned int blockDimZ, unsigned int sharedMemBytes,
                 CUstream hStream, void** kernelParams, void** extra),
-               (f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream,
-                kernelParams, extra)) {
+               (f, gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes, hStream, kernelParams,
+                extra)) {
     return launch(f, {gridDimX, gridDimY, gridDimZ}, {blockDimX, blockDimY, blockDimZ}, sharedMemBytes, hStream,
                   kernelParams, extra);
 }
 
-SIM_STREAM_API(cuLaunchKernelEx, _ptsz,
-               (const CUlaunchConfig* config, CUfunction f, void** kernelParams, void** extra),
+SIM_STREAM_API(cuLaunchKernelEx, _ptsz, (const CUlaunchConfig* config, CUfunction f, void** kernelParams, void** extra),
                (config, f, kernelParams, extra)) {
     require(config != nullptr);
     return launch(f, {config->gridDimX, config->gridDimY, config->gridDimZ},

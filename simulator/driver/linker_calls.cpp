@@ -42,23 +42,23 @@ CUresult add_file(CUlinkState state, const char* path) {
 
 }  // namespace
 
-#define LINK_CALLS(suffix)                                                                                           \
-    SIM_API(cuLinkCreate##suffix,                                                                                    \
-            (unsigned int numOptions, CUjit_option* options, void** optionValues, CUlinkState* stateOut),            \
-            (numOptions, options, optionValues, stateOut)) {                                                         \
-        return create(stateOut);                                                                                     \
-    }                                                                                                                \
-    SIM_API(cuLinkAddData##suffix,                                                                                   \
-            (CUlinkState state, CUjitInputType type, void* data, size_t size, const char* name,                      \
-             unsigned int numOptions, CUjit_option* options, void** optionValues),                                   \
-            (state, type, data, size, name, numOptions, options, optionValues)) {                                    \
-        return add_data(state, data, size);                                                                          \
-    }                                                                                                                \
-    SIM_API(cuLinkAddFile##suffix,                                                                                   \
-            (CUlinkState state, CUjitInputType type, const char* path, unsigned int numOptions,                      \
-             CUjit_option* options, void** optionValues),                                                            \
-            (state, type, path, numOptions, options, optionValues)) {                                                \
-        return add_file(state, path);                                                                                \
+#define LINK_CALLS(suffix)                                                                                             \
+    SIM_API(cuLinkCreate##suffix,                                                                                      \
+            (unsigned int numOptions, CUjit_option* options, void** optionValues, CUlinkState* stateOut),              \
+            (numOptions, options, optionValues, stateOut)) {                                                           \
+        return create(stateOut);                                                                                       \
+    }                                                                                                                  \
+    SIM_API(cuLinkAddData##suffix,                                                                                     \
+            (CUlinkState state, CUjitInputType type, void* data, size_t size, const char* name,                        \
+             unsigned int numOptions, CUjit_option* options, void** optionValues),                                     \
+            (state, type, data, size, name, numOptions, options, optionValues)) {                                      \
+        return add_data(state, data, size);                                                                            \
+    }                                                                                                                  \
+    SIM_API(cuLinkAddFile##suffix,                                                                                     \
+            (CUlinkState state, CUjitInputType type, const char* path, unsigned int numOptions, CUjit_option* options, \
+             void** optionValues),                                                                                     \
+            (state, type, path, numOptions, options, optionValues)) {                                                  \
+        return add_file(state, path);                                                                                  \
     }
 LINK_CALLS()
 LINK_CALLS(_v2)

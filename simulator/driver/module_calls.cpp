@@ -170,8 +170,7 @@ SIM_API(cuLibraryGetKernelCount, (unsigned int* count, CUlibrary lib), (count, l
     return CUDA_SUCCESS;
 }
 
-SIM_API(cuLibraryEnumerateKernels, (CUkernel * list, unsigned int numKernels, CUlibrary lib),
-        (list, numKernels, lib)) {
+SIM_API(cuLibraryEnumerateKernels, (CUkernel * list, unsigned int numKernels, CUlibrary lib), (list, numKernels, lib)) {
     enumerate(libraries().get(lib).kernels, list, numKernels);
     return CUDA_SUCCESS;
 }
@@ -240,8 +239,8 @@ SIM_API(cuFuncGetName, (const char** name, CUfunction hfunc), (name, hfunc)) {
 SIM_API(cuFuncGetModule, (CUmodule * hmod, CUfunction hfunc), (hmod, hfunc)) {
     require(hmod != nullptr);
     Kernel& kernel = kernel_of(hfunc);
-    *hmod = ModuleTable::handle_of(kernel.module != nullptr ? *kernel.module
-                                                            : module_in_current_context(*kernel.library));
+    *hmod =
+        ModuleTable::handle_of(kernel.module != nullptr ? *kernel.module : module_in_current_context(*kernel.library));
     return CUDA_SUCCESS;
 }
 

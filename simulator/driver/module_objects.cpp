@@ -151,12 +151,10 @@ bool is_global_range(uint64_t address, uint64_t bytes) {
         return address >= global.address && bytes <= global.bytes && address - global.address <= global.bytes - bytes;
     };
     bool found = false;
-    modules().for_each([&](Module& module) {
-        found = found || std::any_of(module.globals.begin(), module.globals.end(), holds);
-    });
-    libraries().for_each([&](Library& library) {
-        found = found || std::any_of(library.managed.begin(), library.managed.end(), holds);
-    });
+    modules().for_each(
+        [&](Module& module) { found = found || std::any_of(module.globals.begin(), module.globals.end(), holds); });
+    libraries().for_each(
+        [&](Library& library) { found = found || std::any_of(library.managed.begin(), library.managed.end(), holds); });
     return found;
 }
 

@@ -47,36 +47,47 @@ CUresult attribute(void* data, CUpointer_attribute which, CUdeviceptr pointer, c
             return give<CUcontext>(data, found.context() == nullptr ? nullptr : found.context()->handle());
         case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
             return give<unsigned int>(data, device_memory ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST);
-        case CU_POINTER_ATTRIBUTE_DEVICE_POINTER: return give<CUdeviceptr>(data, pointer);
+        case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+            return give<CUdeviceptr>(data, pointer);
         case CU_POINTER_ATTRIBUTE_HOST_POINTER:
             require(found.host() || found.managed());
             return give<void*>(data, reinterpret_cast<void*>(pointer));
-        case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS: return give<int>(data, 0);
+        case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
+            return give<int>(data, 0);
         case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-            return give<unsigned long long>(data, found.allocation != nullptr ? found.allocation->buffer_id
-                                                                              : found.mapped.mapping->sequence);
-        case CU_POINTER_ATTRIBUTE_IS_MANAGED: return give<unsigned int>(data, found.managed() ? 1 : 0);
-        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL: return give<int>(data, found.device());
+            return give<unsigned long long>(
+                data, found.allocation != nullptr ? found.allocation->buffer_id : found.mapped.mapping->sequence);
+        case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+            return give<unsigned int>(data, found.managed() ? 1 : 0);
+        case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+            return give<int>(data, found.device());
         case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
             return give<int>(data, found.allocation != nullptr && found.allocation->kind == VRAMTRACE_SIM_DEVICE);
-        case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR: return give<CUdeviceptr>(data, found.base());
-        case CU_POINTER_ATTRIBUTE_RANGE_SIZE: return give<size_t>(data, found.bytes());
-        case CU_POINTER_ATTRIBUTE_MAPPED: return give<unsigned int>(data, 1);
+        case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+            return give<CUdeviceptr>(data, found.base());
+        case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+            return give<size_t>(data, found.bytes());
+        case CU_POINTER_ATTRIBUTE_MAPPED:
+            return give<unsigned int>(data, 1);
         case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-            return give<unsigned int>(
-                data, found.mapped.mapping != nullptr
-                          ? found.mapped.mapping->physical->properties.requestedHandleTypes
-                          : (pool != nullptr ? pool->handle_types : CU_MEM_HANDLE_TYPE_NONE));
-        case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE: return give<int>(data, 0);
-        case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS: return give<int>(data, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
+            return give<unsigned int>(data, found.mapped.mapping != nullptr
+                                                ? found.mapped.mapping->physical->properties.requestedHandleTypes
+                                                : (pool != nullptr ? pool->handle_types : CU_MEM_HANDLE_TYPE_NONE));
+        case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
+            return give<int>(data, 0);
+        case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
+            return give<int>(data, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
         case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
             return give<CUmemoryPool>(data, pool == nullptr ? nullptr : PoolTable::handle_of(*pool));
-        case CU_POINTER_ATTRIBUTE_MAPPING_SIZE: return give<size_t>(data, found.bytes());
-        case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR: return give<CUdeviceptr>(data, found.base());
+        case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
+            return give<size_t>(data, found.bytes());
+        case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
+            return give<CUdeviceptr>(data, found.base());
         case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
-            return give<unsigned long long>(data, found.allocation != nullptr ? found.allocation->buffer_id
-                                                                              : found.mapped.mapping->sequence);
-        default: return CUDA_ERROR_NOT_SUPPORTED;
+            return give<unsigned long long>(
+                data, found.allocation != nullptr ? found.allocation->buffer_id : found.mapped.mapping->sequence);
+        default:
+            return CUDA_ERROR_NOT_SUPPORTED;
     }
 }
 
@@ -91,8 +102,10 @@ size_t size_of(CUpointer_attribute which) {
         case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
         case CU_POINTER_ATTRIBUTE_MAPPING_SIZE:
         case CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR:
-        case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID: return 8;
-        default: return 4;
+        case CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID:
+            return 8;
+        default:
+            return 4;
     }
 }
 
@@ -121,8 +134,8 @@ CUresult range_attribute(void* data, size_t size, CUmem_range_attribute which, C
     require(data != nullptr && size >= sizeof(int));
     hint(pointer, count);
     std::memset(data, 0, size);
-    const bool place = which == CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION ||
-                       which == CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION;
+    const bool place =
+        which == CU_MEM_RANGE_ATTRIBUTE_PREFERRED_LOCATION || which == CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION;
     if (place) {
         *static_cast<int*>(data) = CU_DEVICE_INVALID;
     }
@@ -189,8 +202,8 @@ SIM_STREAM_API(cuMemPrefetchAsync_v2, _ptsz,
 }
 
 SIM_STREAM_API(cuMemPrefetchBatchAsync, _ptsz,
-               (CUdeviceptr * dptrs, size_t* sizes, size_t count, CUmemLocation* prefetchLocs,
-                size_t* prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags, CUstream hStream),
+               (CUdeviceptr * dptrs, size_t* sizes, size_t count, CUmemLocation* prefetchLocs, size_t* prefetchLocIdxs,
+                size_t numPrefetchLocs, unsigned long long flags, CUstream hStream),
                (dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, hStream)) {
     return prefetch_all(dptrs, sizes, count, hStream);
 }
@@ -202,8 +215,8 @@ SIM_STREAM_API(cuMemDiscardBatchAsync, _ptsz,
 }
 
 SIM_STREAM_API(cuMemDiscardAndPrefetchBatchAsync, _ptsz,
-               (CUdeviceptr * dptrs, size_t* sizes, size_t count, CUmemLocation* prefetchLocs,
-                size_t* prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags, CUstream hStream),
+               (CUdeviceptr * dptrs, size_t* sizes, size_t count, CUmemLocation* prefetchLocs, size_t* prefetchLocIdxs,
+                size_t numPrefetchLocs, unsigned long long flags, CUstream hStream),
                (dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, hStream)) {
     return prefetch_all(dptrs, sizes, count, hStream);
 }

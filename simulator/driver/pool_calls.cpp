@@ -85,7 +85,8 @@ SIM_STREAM_API(cuMemFreeAsync, _ptsz, (CUdeviceptr dptr, CUstream hStream), (dpt
             submit(stream);
             end_graph_memory(dptr);
             return CUDA_SUCCESS;
-        default: return CUDA_ERROR_INVALID_VALUE;
+        default:
+            return CUDA_ERROR_INVALID_VALUE;
     }
 }
 
@@ -126,10 +127,18 @@ SIM_API(cuMemPoolSetAttribute, (CUmemoryPool pool, CUmemPool_attribute attr, voi
     Pool& found = pool_of(pool);
     const auto zero_only = [&] { require(*static_cast<cuuint64_t*>(value) == 0); };
     switch (attr) {
-        case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES: found.reuse[0] = *static_cast<int*>(value); break;
-        case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC: found.reuse[1] = *static_cast<int*>(value); break;
-        case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: found.reuse[2] = *static_cast<int*>(value); break;
-        case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: found.threshold = *static_cast<cuuint64_t*>(value); break;
+        case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+            found.reuse[0] = *static_cast<int*>(value);
+            break;
+        case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+            found.reuse[1] = *static_cast<int*>(value);
+            break;
+        case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+            found.reuse[2] = *static_cast<int*>(value);
+            break;
+        case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+            found.threshold = *static_cast<cuuint64_t*>(value);
+            break;
         case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
             zero_only();
             found.reserved_high = found.reserved;
@@ -138,7 +147,8 @@ SIM_API(cuMemPoolSetAttribute, (CUmemoryPool pool, CUmemPool_attribute attr, voi
             zero_only();
             found.used_high = found.used;
             break;
-        default: return CUDA_ERROR_INVALID_VALUE;
+        default:
+            return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
 }
@@ -148,15 +158,32 @@ SIM_API(cuMemPoolGetAttribute, (CUmemoryPool pool, CUmemPool_attribute attr, voi
     refuse_in_capture();
     const Pool& found = pool_of(pool);
     switch (attr) {
-        case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES: *static_cast<int*>(value) = found.reuse[0]; break;
-        case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC: *static_cast<int*>(value) = found.reuse[1]; break;
-        case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES: *static_cast<int*>(value) = found.reuse[2]; break;
-        case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD: *static_cast<cuuint64_t*>(value) = found.threshold; break;
-        case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT: *static_cast<cuuint64_t*>(value) = found.reserved; break;
-        case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH: *static_cast<cuuint64_t*>(value) = found.reserved_high; break;
-        case CU_MEMPOOL_ATTR_USED_MEM_CURRENT: *static_cast<cuuint64_t*>(value) = found.used; break;
-        case CU_MEMPOOL_ATTR_USED_MEM_HIGH: *static_cast<cuuint64_t*>(value) = found.used_high; break;
-        default: return CUDA_ERROR_INVALID_VALUE;
+        case CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES:
+            *static_cast<int*>(value) = found.reuse[0];
+            break;
+        case CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC:
+            *static_cast<int*>(value) = found.reuse[1];
+            break;
+        case CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES:
+            *static_cast<int*>(value) = found.reuse[2];
+            break;
+        case CU_MEMPOOL_ATTR_RELEASE_THRESHOLD:
+            *static_cast<cuuint64_t*>(value) = found.threshold;
+            break;
+        case CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT:
+            *static_cast<cuuint64_t*>(value) = found.reserved;
+            break;
+        case CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH:
+            *static_cast<cuuint64_t*>(value) = found.reserved_high;
+            break;
+        case CU_MEMPOOL_ATTR_USED_MEM_CURRENT:
+            *static_cast<cuuint64_t*>(value) = found.used;
+            break;
+        case CU_MEMPOOL_ATTR_USED_MEM_HIGH:
+            *static_cast<cuuint64_t*>(value) = found.used_high;
+            break;
+        default:
+            return CUDA_ERROR_INVALID_VALUE;
     }
     return CUDA_SUCCESS;
 }
@@ -179,7 +206,7 @@ SIM_API(cuMemPoolGetAccess, (CUmemAccess_flags * flags, CUmemoryPool memPool, CU
     const Pool& pool = pool_of(memPool);
     const Device& device = device_at(*location);
     const auto found = pool.access.find(device.ordinal);
-    *flags = &device == pool.device        ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+    *flags = &device == pool.device       ? CU_MEM_ACCESS_FLAGS_PROT_READWRITE
              : found == pool.access.end() ? CU_MEM_ACCESS_FLAGS_PROT_NONE
                                           : found->second;
     return CUDA_SUCCESS;

@@ -11,15 +11,15 @@ namespace vramtrace::simulator {
 struct Pool {
     Device* device = nullptr;
     bool is_default = false;
-    bool destroyed = false;   // by the program; lives on until the last allocation is freed
-    bool imported = false;    // from another process: owns no memory
+    bool destroyed = false;  // by the program; lives on until the last allocation is freed
+    bool imported = false;   // from another process: owns no memory
     uint64_t threshold = 0;
-    uint64_t max_bytes = 0;   // 0: none
+    uint64_t max_bytes = 0;  // 0: none
     uint64_t reserved = 0;
     uint64_t reserved_high = 0;
     uint64_t used = 0;
     uint64_t used_high = 0;
-    uint64_t outstanding = 0; // allocations and pending frees
+    uint64_t outstanding = 0;  // allocations and pending frees
     uint64_t sequence = 0;
     CUmemAllocationHandleType handle_types = CU_MEM_HANDLE_TYPE_NONE;
     SlabSpace space;

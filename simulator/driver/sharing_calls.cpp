@@ -80,8 +80,7 @@ SIM_API(cuIpcGetMemHandle, (CUipcMemHandle * pHandle, CUdeviceptr dptr), (pHandl
     return CUDA_SUCCESS;
 }
 
-SIM_API(cuIpcOpenMemHandle, (CUdeviceptr * pdptr, CUipcMemHandle handle, unsigned int Flags),
-        (pdptr, handle, Flags)) {
+SIM_API(cuIpcOpenMemHandle, (CUdeviceptr * pdptr, CUipcMemHandle handle, unsigned int Flags), (pdptr, handle, Flags)) {
     return open_handle(pdptr, handle, Flags);
 }
 
@@ -147,8 +146,8 @@ SIM_API(cuMemPoolExportPointer, (CUmemPoolPtrExportData * shareData_out, CUdevic
     require((allocation->pool->handle_types & CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR) != 0);
     const auto slab = std::prev(allocation->pool->space.slabs().upper_bound(ptr));
     SharedMemory shared{};
-    require(share_block(slab->first, slab->second, allocation->base, allocation->bytes,
-                        allocation->device->ordinal, shared),
+    require(share_block(slab->first, slab->second, allocation->base, allocation->bytes, allocation->device->ordinal,
+                        shared),
             CUDA_ERROR_OUT_OF_MEMORY);
     std::memset(shareData_out, 0, sizeof *shareData_out);
     std::memcpy(shareData_out, &shared, sizeof shared);

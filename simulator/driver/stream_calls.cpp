@@ -52,9 +52,14 @@ CUresult memory_operations(CUstream stream, unsigned int count, CUstreamBatchMem
             case CU_STREAM_MEM_OP_WRITE_VALUE_64:
                 write_value<cuuint64_t>(stream, one.writeValue.address, one.writeValue.value64);
                 break;
-            case CU_STREAM_MEM_OP_WAIT_VALUE_32: wait_value<cuuint32_t>(stream, one.waitValue.address); break;
-            case CU_STREAM_MEM_OP_WAIT_VALUE_64: wait_value<cuuint64_t>(stream, one.waitValue.address); break;
-            default: break;
+            case CU_STREAM_MEM_OP_WAIT_VALUE_32:
+                wait_value<cuuint32_t>(stream, one.waitValue.address);
+                break;
+            case CU_STREAM_MEM_OP_WAIT_VALUE_64:
+                wait_value<cuuint64_t>(stream, one.waitValue.address);
+                break;
+            default:
+                break;
         }
     }
     return CUDA_SUCCESS;
@@ -206,31 +211,31 @@ SIM_STREAM_API(cuLaunchHostFunc, _ptsz, (CUstream hStream, CUhostFn fn, void* us
     return CUDA_SUCCESS;
 }
 
-#define VALUE_CALLS(name)                                                                                          \
-    SIM_STREAM_API(cuStreamWriteValue32##name, _ptsz,                                                              \
-                   (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags),                      \
-                   (stream, addr, value, flags)) {                                                                 \
-        return write_value(stream, addr, value);                                                                   \
-    }                                                                                                              \
-    SIM_STREAM_API(cuStreamWriteValue64##name, _ptsz,                                                              \
-                   (CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags),                      \
-                   (stream, addr, value, flags)) {                                                                 \
-        return write_value(stream, addr, value);                                                                   \
-    }                                                                                                              \
-    SIM_STREAM_API(cuStreamWaitValue32##name, _ptsz,                                                               \
-                   (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags),                      \
-                   (stream, addr, value, flags)) {                                                                 \
-        return wait_value<cuuint32_t>(stream, addr);                                                               \
-    }                                                                                                              \
-    SIM_STREAM_API(cuStreamWaitValue64##name, _ptsz,                                                               \
-                   (CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags),                      \
-                   (stream, addr, value, flags)) {                                                                 \
-        return wait_value<cuuint64_t>(stream, addr);                                                               \
-    }                                                                                                              \
-    SIM_STREAM_API(cuStreamBatchMemOp##name, _ptsz,                                                                \
+#define VALUE_CALLS(name)                                                                                           \
+    SIM_STREAM_API(cuStreamWriteValue32##name, _ptsz,                                                               \
+                   (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags),                       \
+                   (stream, addr, value, flags)) {                                                                  \
+        return write_value(stream, addr, value);                                                                    \
+    }                                                                                                               \
+    SIM_STREAM_API(cuStreamWriteValue64##name, _ptsz,                                                               \
+                   (CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags),                       \
+                   (stream, addr, value, flags)) {                                                                  \
+        return write_value(stream, addr, value);                                                                    \
+    }                                                                                                               \
+    SIM_STREAM_API(cuStreamWaitValue32##name, _ptsz,                                                                \
+                   (CUstream stream, CUdeviceptr addr, cuuint32_t value, unsigned int flags),                       \
+                   (stream, addr, value, flags)) {                                                                  \
+        return wait_value<cuuint32_t>(stream, addr);                                                                \
+    }                                                                                                               \
+    SIM_STREAM_API(cuStreamWaitValue64##name, _ptsz,                                                                \
+                   (CUstream stream, CUdeviceptr addr, cuuint64_t value, unsigned int flags),                       \
+                   (stream, addr, value, flags)) {                                                                  \
+        return wait_value<cuuint64_t>(stream, addr);                                                                \
+    }                                                                                                               \
+    SIM_STREAM_API(cuStreamBatchMemOp##name, _ptsz,                                                                 \
                    (CUstream stream, unsigned int count, CUstreamBatchMemOpParams* paramArray, unsigned int flags), \
-                   (stream, count, paramArray, flags)) {                                                           \
-        return memory_operations(stream, count, paramArray);                                                       \
+                   (stream, count, paramArray, flags)) {                                                            \
+        return memory_operations(stream, count, paramArray);                                                        \
     }
 VALUE_CALLS()
 VALUE_CALLS(_v2)

@@ -80,8 +80,7 @@ SIM_API(cuTexObjectGetResourceViewDesc, (CUDA_RESOURCE_VIEW_DESC * pResViewDesc,
     return CUDA_SUCCESS;
 }
 
-SIM_API(cuSurfObjectCreate, (CUsurfObject * pSurfObject, const CUDA_RESOURCE_DESC* pResDesc),
-        (pSurfObject, pResDesc)) {
+SIM_API(cuSurfObjectCreate, (CUsurfObject * pSurfObject, const CUDA_RESOURCE_DESC* pResDesc), (pSurfObject, pResDesc)) {
     require(pSurfObject != nullptr && pResDesc != nullptr && pResDesc->resType == CU_RESOURCE_TYPE_ARRAY);
     current_context();
     *pSurfObject = next_object();
@@ -94,8 +93,7 @@ SIM_API(cuSurfObjectDestroy, (CUsurfObject surfObject), (surfObject)) {
     return CUDA_SUCCESS;
 }
 
-SIM_API(cuSurfObjectGetResourceDesc, (CUDA_RESOURCE_DESC * pResDesc, CUsurfObject surfObject),
-        (pResDesc, surfObject)) {
+SIM_API(cuSurfObjectGetResourceDesc, (CUDA_RESOURCE_DESC * pResDesc, CUsurfObject surfObject), (pResDesc, surfObject)) {
     require(pResDesc != nullptr);
     *pResDesc = find(surfaces(), surfObject);
     return CUDA_SUCCESS;

@@ -16,9 +16,9 @@ int refuse_call(vramtrace::simulator::Function function) {
 }  // namespace
 
 #define SUPPORTED(symbol)
-#define REFUSED(symbol)                                                                           \
-    extern "C" [[gnu::visibility("default")]] int symbol() {                                      \
-        return refuse_call(vramtrace::simulator::Function::symbol);                               \
+#define REFUSED(symbol)                                             \
+    extern "C" [[gnu::visibility("default")]] int symbol() {        \
+        return refuse_call(vramtrace::simulator::Function::symbol); \
     }
 #define DRIVER_FUNCTION(symbol, base, since, stream, support) support(symbol)
 #include "simulator/driver/driver_functions.def"

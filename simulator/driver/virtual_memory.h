@@ -15,14 +15,14 @@ struct Physical {
     Device* device = nullptr;
     CUmemAllocationProp properties{};
     int references = 0;
-    int mappings = 0;        // address mappings, array and multicast bindings
-    bool imported = false;   // another process's memory
+    int mappings = 0;       // address mappings, array and multicast bindings
+    bool imported = false;  // another process's memory
     bool multicast = false;
     CUmulticastObjectProp team{};
     std::set<int> team_devices;
     std::map<uint64_t, std::pair<Physical*, uint64_t>> bound;  // multicast: offset -> memory, bytes
-    uint64_t backing = 0;    // where the bytes lie in this process
-    int descriptor = -1;     // shareable memory: its anonymous file
+    uint64_t backing = 0;                                      // where the bytes lie in this process
+    int descriptor = -1;                                       // shareable memory: its anonymous file
     uint64_t inode = 0;
     uint64_t sequence = 0;
 };

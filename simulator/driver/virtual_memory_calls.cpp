@@ -111,8 +111,7 @@ SIM_API(cuMemAddressFree, (CUdeviceptr ptr, size_t size), (ptr, size)) {
 }
 
 SIM_API(cuMemCreate,
-        (CUmemGenericAllocationHandle * handle, size_t size, const CUmemAllocationProp* prop,
-         unsigned long long flags),
+        (CUmemGenericAllocationHandle * handle, size_t size, const CUmemAllocationProp* prop, unsigned long long flags),
         (handle, size, prop, flags)) {
     require(handle != nullptr && size != 0 && size % kPage == 0 && flags == 0);
     check_properties(prop);
@@ -213,8 +212,8 @@ SIM_API(cuMemGetAccess, (unsigned long long* flags, const CUmemLocation* locatio
     return CUDA_SUCCESS;
 }
 
-SIM_API(cuMemGetAllocationPropertiesFromHandle,
-        (CUmemAllocationProp * prop, CUmemGenericAllocationHandle handle), (prop, handle)) {
+SIM_API(cuMemGetAllocationPropertiesFromHandle, (CUmemAllocationProp * prop, CUmemGenericAllocationHandle handle),
+        (prop, handle)) {
     require(prop != nullptr);
     *prop = physical_of(handle).properties;
     return CUDA_SUCCESS;

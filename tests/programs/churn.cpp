@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Allocates and frees in pairs: churn [--threads N] [--pairs N] [--depth N] [--live N] [--bytes N] [--api malloc|async]
+//       [--pause MICROSECONDS]
 // Each pair is made `depth` calls deep; `live` allocations of each thread stay alive between pairs (a ring of them).
 // Prints "pair_ns N" (per pair and thread) and "pairs N" for benchmarks.
 #include "tests/programs/expect.h"
 
 #include <cuda_runtime_api.h>
 
+#include <unistd.h>
 #include <chrono>
 #include <cstring>
 #include <string>
@@ -21,6 +23,7 @@ struct Options {
     int live = 1;
     size_t bytes = 4096;
     bool async = false;
+    long pause = 0;  // between pairs
 };
 
 void allocate(const Options& options, void** place) {
@@ -52,6 +55,7 @@ void work(const Options& options) {
     int deepest = 0;
     for (long pair = 0; pair < options.pairs; ++pair) {
         const size_t slot = static_cast<size_t>(pair) % ring.size();
+        if (options.pause > 0) usleep(static_cast<useconds_t>(options.pause));
         deepest += exchange_at_depth(options, options.depth, &ring[slot]) == options.depth ? 0 : 1;
     }
     MUST(deepest);
@@ -75,6 +79,8 @@ Options parse(int argc, char** argv) {
             options.live = static_cast<int>(value);
         else if (name == "--bytes")
             options.bytes = static_cast<size_t>(value);
+        else if (name == "--pause")
+            options.pause = value;
         else if (name == "--api")
             options.async = std::strcmp(argv[i + 1], "async") == 0;
         else

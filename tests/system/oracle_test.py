@@ -95,16 +95,14 @@ class Oracle(Case):
                 self.run_program(seed, "turns", 4)
                 self.check_order_free()
                 self.check_peak()
-                for file in self.trace.iterdir():
-                    file.unlink()
+                self.trace = self.directory / f"trace-{seed}"
 
     def test_free_running_threads(self):
         for seed in SEEDS:
             with self.subTest(seed=seed):
                 self.run_program(seed + 100, "free", 4)
                 self.check_order_free()
-                for file in self.trace.iterdir():
-                    file.unlink()
+                self.trace = self.directory / f"trace-{seed}"
 
 
 if __name__ == "__main__":

@@ -65,7 +65,8 @@ TEST_CASE("what cannot be preloaded into is known before") {
     CHECK(cli::preload_obstacle("/bin/sh").empty());
     CHECK(cli::preload_obstacle("no-such-command").empty());
     const std::string program = scratch.file("static");
-    if (std::system(("echo 'int main(void){return 0;}' | cc -static -x c - -o " + program + " 2>/dev/null").c_str()) == 0) {
+    if (std::system(("echo 'int main(void){return 0;}' | cc -static -x c - -o " + program + " 2>/dev/null").c_str()) ==
+        0) {
         CHECK_THAT(cli::preload_obstacle(program), ContainsSubstring("statically linked"));
     }
     std::ofstream(scratch.file("script")) << "#!/bin/sh\n";

@@ -126,7 +126,8 @@ TEST_CASE("the job's exit code and output are the job's, and one line on stderr 
     CHECK(run.exit_code() == 7);
     CHECK(run.out() == "hello\n");
     CHECK(run.error() ==
-          "oops\nvramtrace: no CUDA call was seen: neither /bin/sh nor a process that it started allocated GPU memory, so there is no "
+          "oops\nvramtrace: no CUDA call was seen: neither /bin/sh nor a process that it started allocated GPU memory, "
+          "so there is no "
           "trace\n");
     // Nothing is left behind where there was nothing to keep.
     CHECK_FALSE(files::exists(run.scratch.file("vramtrace-sh-" + std::to_string(run.pid))));
@@ -197,8 +198,10 @@ TEST_CASE("the job's words are not read as ours") {
 }
 
 TEST_CASE("what is sent to run alone is passed on, once") {
-    for (const auto& [number, name] : {std::pair(SIGTERM, "TERM"), std::pair(SIGINT, "INT"), std::pair(SIGHUP, "HUP"), std::pair(SIGUSR1, "USR1")}) {
-        Run run(shell(std::string("n=0; trap 'n=$((n+1))' ") + name + "; echo ready; i=0; while [ $i -lt 10 ]; do sleep 0.05; i=$((i+1)); done; exit $n"));
+    for (const auto& [number, name] :
+         {std::pair(SIGTERM, "TERM"), std::pair(SIGINT, "INT"), std::pair(SIGHUP, "HUP"), std::pair(SIGUSR1, "USR1")}) {
+        Run run(shell(std::string("n=0; trap 'n=$((n+1))' ") + name +
+                      "; echo ready; i=0; while [ $i -lt 10 ]; do sleep 0.05; i=$((i+1)); done; exit $n"));
         REQUIRE(run.wait_for_output("ready"));
         kill(run.pid, number);
         INFO(name);
@@ -207,7 +210,9 @@ TEST_CASE("what is sent to run alone is passed on, once") {
 }
 
 TEST_CASE("a signal that ends the job ends run by the same, not before it") {
-    Run run(shell("trap 'sleep 0.3; echo cleaned up; trap - TERM; kill -TERM $$' TERM; echo ready; while :; do sleep 0.05; done"));
+    Run run(
+        shell("trap 'sleep 0.3; echo cleaned up; trap - TERM; kill -TERM $$' TERM; echo ready; while :; do sleep 0.05; "
+              "done"));
     REQUIRE(run.wait_for_output("ready"));
     kill(run.pid, SIGTERM);
     const int status = run.wait();
@@ -230,7 +235,8 @@ TEST_CASE("the job starts with the signals that we were started with") {
 TEST_CASE("the terminal's ^C reaches the job once, and run outlives it") {
     int terminal = -1;
     const std::vector<std::string> words = shell(
-        "n=0; trap 'n=$((n+1))' INT; echo ready; i=0; while [ $i -lt 10 ]; do sleep 0.05; i=$((i+1)); done; exit $((n+40))");
+        "n=0; trap 'n=$((n+1))' INT; echo ready; i=0; while [ $i -lt 10 ]; do sleep 0.05; i=$((i+1)); done; exit "
+        "$((n+40))");
     empty_library();
     test::ScratchDirectory scratch;
     const pid_t pid = forkpty(&terminal, nullptr, nullptr, nullptr);
@@ -260,9 +266,8 @@ TEST_CASE("the terminal's ^C reaches the job once, and run outlives it") {
 }
 
 TEST_CASE("the job finds our library first and keeps what was preloaded before") {
-    Run run(shell("echo \"$LD_PRELOAD|$VRAMTRACE_DIR\"", {"-o", "tr%%ace"}), [] {
-        setenv("LD_PRELOAD", (empty_library() + " libm.so.6").c_str(), 1);
-    });
+    Run run(shell("echo \"$LD_PRELOAD|$VRAMTRACE_DIR\"", {"-o", "tr%%ace"}),
+            [] { setenv("LD_PRELOAD", (empty_library() + " libm.so.6").c_str(), 1); });
     CHECK(run.exit_code() == 0);
     const std::string directory = files::canonical(run.scratch.path()).string();
     CHECK(run.out() == empty_library() + ":libm.so.6|" + directory + "/tr%%ace\n");
@@ -273,7 +278,8 @@ TEST_CASE("a library whose path LD_PRELOAD cannot carry is reached through a lin
     const std::string directory = scratch.file("with blank:and colon");
     files::create_directories(directory);
     files::copy_file(empty_library(), directory + "/libvramtrace.so");
-    Run run({"run", "--library", directory + "/libvramtrace.so", "--", "/bin/sh", "-c", "echo \"$LD_PRELOAD\"; grep -c 'and colon' /proc/$$/maps"});
+    Run run({"run", "--library", directory + "/libvramtrace.so", "--", "/bin/sh", "-c",
+             "echo \"$LD_PRELOAD\"; grep -c 'and colon' /proc/$$/maps"});
     CHECK(run.exit_code() == 0);
     const std::string link = run.out().substr(0, run.out().find('\n'));
     CHECK(link.find_first_of(" :") == std::string::npos);

@@ -300,7 +300,8 @@ TEST_CASE("a bad ring is left alone and told, good ones beside it are drained") 
     std::memcpy(front.data(), static_cast<void*>(&header), sizeof(header));
     bad("node.7.2.0.ring", front);
     header.format.major = kFormatMajor;
-    header.identity.pid = 7;  // no such start time: dead
+    header.identity.pid = 7;
+    header.identity.start_time = 1;  // not that one: dead
     header.head.store(1ULL << 50);
     header.tail.store(77);
     std::memcpy(front.data(), static_cast<void*>(&header), sizeof(header));

@@ -27,9 +27,11 @@ TEST_CASE("the JSON report has the fields that docs/report-json.md names") {
     CHECK(document.at("schema_version") == 1);
     CHECK(document.at("leak_summary") == Json({{"bytes", 4198400}, {"allocations", 3}}));
     const Json& process = document.at("processes").at(0);
-    for (const char* field : {"pid", "parent_pid", "host", "start_time", "boot_id", "recording_started_realtime_ns", "title",
-                              "command", "executable", "directory", "end", "duration_ns", "recording", "leak_summary", "leaks",
-                              "address_space", "open_handles", "handle_counts", "devices", "totals", "churn", "failures"}) {
+    for (const char* field :
+         {"pid",       "parent_pid",   "host",       "start_time",    "boot_id",      "recording_started_realtime_ns",
+          "title",     "command",      "executable", "directory",     "end",          "duration_ns",
+          "recording", "leak_summary", "leaks",      "address_space", "open_handles", "handle_counts",
+          "devices",   "totals",       "churn",      "failures"}) {
         INFO(field);
         CHECK(process.contains(field));
     }

@@ -95,7 +95,8 @@ public:
         VectorSource made(job.events());
         for (const auto& [kind, body] : definitions_) made.edit_definitions().add(kind, std::string_view(body));
         static constexpr char kNames[] =
-            "\0cuMemAlloc_v2\0cuMemFree_v2\0cudaMalloc\0cuMemHostAlloc\0cuStreamCreate\0cuModuleLoad\0cuMemAddressReserve\0";
+            "\0cuMemAlloc_v2\0cuMemFree_"
+            "v2\0cudaMalloc\0cuMemHostAlloc\0cuStreamCreate\0cuModuleLoad\0cuMemAddressReserve\0";
         made.edit_definitions().add(trace::DefinitionKind::Names, std::string_view(kNames, sizeof kNames - 1));
         trace::DeviceBody device;
         device.name_bytes = 5;

@@ -75,7 +75,8 @@ struct Fixture {
         directory = pattern;
         std::ofstream(directory / "program.cpp") << kProgram;
         // Not position independent: the addresses it prints are the file's own.
-        shell("cd " + directory.string() + " && c++ -std=c++17 -O2 -g -no-pie -Wl,--build-id=sha1 -o program program.cpp");
+        shell("cd " + directory.string() +
+              " && c++ -std=c++17 -O2 -g -no-pie -Wl,--build-id=sha1 -o program program.cpp");
         program = directory / "program";
         read_addresses();
         module = {program.string(), build_id_of(program)};
@@ -185,7 +186,8 @@ TEST_CASE("a separate debug file is found by build-id, with and without the prog
 TEST_CASE("a debug file of another build is refused and said") {
     Fixture fixture;
     fixture.split_debug_file();
-    shell("cd " + fixture.directory.string() + " && c++ -std=c++17 -O1 -g -no-pie -Wl,--build-id=0xdeadbeef -o other program.cpp");
+    shell("cd " + fixture.directory.string() +
+          " && c++ -std=c++17 -O1 -g -no-pie -Wl,--build-id=0xdeadbeef -o other program.cpp");
     files::remove(fixture.debug_file());
     files::copy_file(fixture.directory / "other", fixture.debug_file());
     symbolize::NativeSymbols symbols(fixture.module, fixture.paths);
@@ -196,7 +198,8 @@ TEST_CASE("a debug file of another build is refused and said") {
 
 TEST_CASE("a debug file named by a debuglink lies beside the program") {
     Fixture fixture;
-    shell("cd " + fixture.directory.string() + " && mkdir .debug && objcopy --only-keep-debug program .debug/program.dbg && "
+    shell("cd " + fixture.directory.string() +
+          " && mkdir .debug && objcopy --only-keep-debug program .debug/program.dbg && "
           "strip program && objcopy --add-gnu-debuglink=.debug/program.dbg program");
     symbolize::NativeSymbols symbols(fixture.module, fixture.paths);
     REQUIRE(symbols.readable());
@@ -205,12 +208,14 @@ TEST_CASE("a debug file named by a debuglink lies beside the program") {
 
 TEST_CASE("a program that was rebuilt since gives no names but a sentence") {
     Fixture fixture;
-    shell("cd " + fixture.directory.string() + " && c++ -std=c++17 -O1 -g -no-pie -Wl,--build-id=0x0123456789abcdef -o program program.cpp");
+    shell("cd " + fixture.directory.string() +
+          " && c++ -std=c++17 -O1 -g -no-pie -Wl,--build-id=0x0123456789abcdef -o program program.cpp");
     symbolize::NativeSymbols symbols(fixture.module, fixture.paths);
     CHECK_FALSE(symbols.readable());
     CHECK(symbols.at(fixture.addresses["plain"]).empty());
-    CHECK_THAT(symbols.problem(), ContainsSubstring("changed since it was recorded (build-id 0123456789abcdef, recorded " +
-                                                    fixture.module.build_id + ")"));
+    CHECK_THAT(symbols.problem(),
+               ContainsSubstring("changed since it was recorded (build-id 0123456789abcdef, recorded " +
+                                 fixture.module.build_id + ")"));
 }
 
 TEST_CASE("a missing file, a pipe and a text are no ELF files") {
@@ -273,7 +278,8 @@ TEST_CASE("names kept in the trace serve where the binaries are not") {
     std::ofstream(kept, std::ios::trunc) << R"({"schema_version": 99, "modules": []})";
     CHECK_FALSE(elsewhere.load(kept, why));
     CHECK_THAT(why, ContainsSubstring("newer"));
-    std::ofstream(kept, std::ios::trunc) << R"({"schema_version": 1, "modules": [{"path": 3, "addresses": {"0xq": 1, "0x1": 2}}, 7]})";
+    std::ofstream(kept, std::ios::trunc)
+        << R"({"schema_version": 1, "modules": [{"path": 3, "addresses": {"0xq": 1, "0x1": 2}}, 7]})";
     CHECK(elsewhere.load(kept, why));
     std::ofstream(kept, std::ios::trunc) << "[[[[";
     CHECK_FALSE(elsewhere.load(kept, why));

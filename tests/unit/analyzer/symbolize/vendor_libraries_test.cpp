@@ -22,8 +22,8 @@ TEST_CASE("the driver's and NVIDIA's libraries are told from the user's by file 
 TEST_CASE("a statically linked runtime is told by its functions") {
     CHECK(vendor_of_frame({"libcudart_static_3cdba7f5a90e7b5a", "", 0, false}) == Vendor::Driver);
     CHECK(vendor_of_frame({"cudaMalloc", "", 0, false}) == Vendor::Driver);
-    CHECK(vendor_of_frame({"cudaError cudaMalloc<float>(float**, unsigned long)", "/cuda/include/cuda_runtime.h", 6, true}) ==
-          Vendor::Driver);
+    CHECK(vendor_of_frame({"cudaError cudaMalloc<float>(float**, unsigned long)", "/cuda/include/cuda_runtime.h", 6,
+                           true}) == Vendor::Driver);
     CHECK(vendor_of_frame({"cudaWrapper::grow(int)", "/src/w.cpp", 3, false}) == Vendor::None);
     CHECK(vendor_of_frame({"cudaMallocOrDie(unsigned long)", "/src/w.cpp", 3, false}) == Vendor::None);
     CHECK(vendor_of_frame({"cuda", "", 0, false}) == Vendor::None);

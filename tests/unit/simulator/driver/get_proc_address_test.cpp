@@ -29,7 +29,7 @@ OldLookUp old_look_up() {
 std::string name_of(void* address) {
     Dl_info info{};
     return dladdr(address, &info) != 0 && info.dli_sname != nullptr && info.dli_saddr == address ? info.dli_sname
-                                                                                                  : "nothing";
+                                                                                                 : "nothing";
 }
 
 int not_a_function = 0;

@@ -234,15 +234,33 @@ TEST_CASE("calls that break a capture, and calls that do not, as measured") {
         CAPTURE(which);
         CUresult result = CUDA_SUCCESS;
         switch (which) {
-            case 0: result = cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &value); break;
-            case 1: result = cuMemAlloc(&made, 1); break;
-            case 2: result = cuMemFree(memory); break;
-            case 3: result = cuMemAllocAsync(&made, 1, other); break;
-            case 4: result = cuMemHostAlloc(&host, 1, 0); break;
-            case 5: result = cuMemAllocManaged(&made, 1, CU_MEM_ATTACH_GLOBAL); break;
-            case 6: result = cuArray3DCreate(&array, &shape); break;
-            case 7: result = cuMemPoolTrimTo(pool, 0); break;
-            default: result = cuCtxSynchronize(); break;
+            case 0:
+                result = cuMemPoolGetAttribute(pool, CU_MEMPOOL_ATTR_USED_MEM_CURRENT, &value);
+                break;
+            case 1:
+                result = cuMemAlloc(&made, 1);
+                break;
+            case 2:
+                result = cuMemFree(memory);
+                break;
+            case 3:
+                result = cuMemAllocAsync(&made, 1, other);
+                break;
+            case 4:
+                result = cuMemHostAlloc(&host, 1, 0);
+                break;
+            case 5:
+                result = cuMemAllocManaged(&made, 1, CU_MEM_ATTACH_GLOBAL);
+                break;
+            case 6:
+                result = cuArray3DCreate(&array, &shape);
+                break;
+            case 7:
+                result = cuMemPoolTrimTo(pool, 0);
+                break;
+            default:
+                result = cuCtxSynchronize();
+                break;
         }
         CHECK(result == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
         CHECK(live_bytes(VRAMTRACE_SIM_DEVICE) == 100);

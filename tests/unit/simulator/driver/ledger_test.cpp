@@ -48,8 +48,7 @@ TEST_CASE("sums and peaks per tag equal a straightforward account of a random pr
             const bool pooled = random() % 3 == 0;
             vramtrace_sim_set_tag(tag);
             CUdeviceptr memory = 0;
-            const CUresult result =
-                pooled ? cuMemAllocAsync(&memory, bytes, nullptr) : cuMemAlloc(&memory, bytes);
+            const CUresult result = pooled ? cuMemAllocAsync(&memory, bytes, nullptr) : cuMemAlloc(&memory, bytes);
             if (result != CUDA_SUCCESS) {
                 REQUIRE(result == CUDA_ERROR_OUT_OF_MEMORY);
                 continue;

@@ -145,10 +145,9 @@ TEST_CASE("the ledger is written at exit, and the driver may be gone by then") {
     const auto folder = std::filesystem::temp_directory_path() / ("vramtrace-sim-" + std::to_string(getpid()));
     std::filesystem::create_directory(folder);
     const bool gone = GENERATE(false, true);
-    CHECK(run_in_child("child: leaks and exits",
-                       {{"VRAMTRACE_SIM_LEDGER", folder / "ledger.json"},
-                        {"VRAMTRACE_TEST_ANSWER", folder / "answer"},
-                        {"VRAMTRACE_SIM_DEINIT", gone ? "1" : "0"}}) == 0);
+    CHECK(run_in_child("child: leaks and exits", {{"VRAMTRACE_SIM_LEDGER", folder / "ledger.json"},
+                                                  {"VRAMTRACE_TEST_ANSWER", folder / "answer"},
+                                                  {"VRAMTRACE_SIM_DEINIT", gone ? "1" : "0"}}) == 0);
     CHECK(read(folder / "answer") == std::to_string(gone ? CUDA_ERROR_DEINITIALIZED : CUDA_SUCCESS));
     const std::string ledger = read(folder / "ledger.json");
     CHECK_THAT(ledger, ContainsSubstring("\"kind\": \"device\", \"api\": \"cuMemAlloc_v2\", \"device\": 0"));
