@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -99,6 +100,28 @@ inline bool is_whole(const trace::Event& event) {
     trace::Event expected = numbered_event(event.thread, event.address, event.time);
     expected.sequence = event.sequence;
     return std::memcmp(&expected, &event, sizeof event) == 0;
+}
+
+constexpr uint32_t kSlots = 4096;
+constexpr uint64_t kSegmentBytes = uint64_t{kSlots} * sizeof(trace::Event);
+
+// A chain of at most `segments` segments in memory.
+struct Chain {
+    explicit Chain(uint64_t segments) : chain(std::make_unique<trace::SegmentChain>()) {
+        std::memset(static_cast<void*>(chain.get()), 0, sizeof *chain);
+        chain->start(memory.maker(), segments * kSegmentBytes, kSlots);
+    }
+    trace::RingHeader& first() { return *chain->first(); }
+    trace::Slot& slot(uint64_t ticket) { return memory.segment(0).slots[ticket % kSlots]; }
+
+    MemorySegments memory;
+    std::unique_ptr<trace::SegmentChain> chain;
+};
+
+inline uint64_t lost(const trace::RingHeader& first, trace::Loss reason) {
+    uint64_t losses[trace::kLossCounters];
+    trace::read_losses(first, 0, losses);
+    return losses[static_cast<size_t>(reason)];
 }
 
 }  // namespace vramtrace::test

@@ -13,45 +13,13 @@
 #include <thread>
 
 #include "shim/thread_state.h"
-#include "tests/unit/shim/record/child_process.h"
+#include "tests/unit/shim/record/recording_child.h"
 #include "trace/ring/system_calls.h"
 
 using namespace vramtrace;
 using namespace vramtrace::shim;
 using namespace vramtrace::test;
-using trace::EventKind;
 using trace::Loss;
-
-namespace {
-
-uint64_t put(uint64_t address, OpensRing opens = OpensRing::Yes, WithStack stack = WithStack::Yes,
-             EventKind kind = EventKind::DeviceAlloc) {
-    trace::Event event;
-    event.kind = kind;
-    event.address = address;
-    event.size = 2 * address;
-    return record(event, opens, stack);
-}
-
-// A trace directory, no collector.
-void record_into(const std::string& directory) {
-    setenv("VRAMTRACE_DIR", directory.c_str(), 1);
-    setenv("VRAMTRACE_COLLECTOR", "0", 1);
-}
-
-int wait_for(pid_t child) {
-    int status = 0;
-    waitpid(child, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-}
-
-int count_descriptors() {
-    int count = 0;
-    for (int i = 0; i < 1024; ++i) count += fcntl(i, F_GETFD) >= 0;
-    return count;
-}
-
-}  // namespace
 
 TEST_CASE("the first event opens a trace; it holds what was recorded and says who we are") {
     const ScratchDirectory scratch;
@@ -141,83 +109,6 @@ TEST_CASE("VRAMTRACE_DISABLE records nothing, VRAMTRACE_FREE_STACKS=0 leaves out
     REQUIRE(left.events[0].stack != 0);
     REQUIRE(left.events[1].stack == 0);
     REQUIRE(left.events[2].stack == 0);
-}
-
-TEST_CASE("a fork's child leaves nothing unless it records, and then its own trace") {
-    const ScratchDirectory scratch;
-    const std::string directory = scratch.file("t");
-    const int how = GENERATE(0, 1);  // fork(), raw clone
-    const auto ended = in_child([&] {
-        record_into(directory);
-        put(1);
-        const auto start_child = [&]() -> pid_t {
-            if (how == 0) return fork();
-            return static_cast<pid_t>(syscall(SYS_clone, SIGCHLD, nullptr, nullptr, nullptr, nullptr));
-        };
-        const pid_t quiet = start_child();
-        if (quiet == 0) {
-            if (recording() || put(50, OpensRing::No) != kNotRecorded) _exit(1);
-            in_flight_leave(0);
-            _exit(0);
-        }
-        if (wait_for(quiet) != 0) return 1;
-        const pid_t busy = start_child();
-        if (busy == 0) {
-            if (put(200) != 0) _exit(1);
-            const pid_t grandchild = start_child();
-            if (grandchild == 0) _exit(put(300) == 0 ? 0 : 1);
-            if (put(201) != 1) _exit(2);
-            _exit(wait_for(grandchild));
-        }
-        if (wait_for(busy) != 0) return 2;
-        return put(2) == 1 ? 0 : 3;
-    });
-    REQUIRE(ended.exit_code == 0);
-    REQUIRE(ended.stderr_text.empty());
-    const auto stems = stems_in(directory);
-    REQUIRE(stems.size() == 3);
-    std::set<uint64_t> addresses;
-    for (const std::string& stem : stems) {
-        const LeftTrace left(directory, stem);
-        const uint64_t first = left.events.at(0).address;
-        addresses.insert(first);
-        REQUIRE(left.events.size() == (first == 300 ? 1 : 2));
-        for (const trace::Event& event : left.events) {
-            CHECK(event.address / 100 == first / 100);
-            CHECK(event.thread == left.header->identity.pid);
-            CHECK_FALSE(left.image.body(event.stack, trace::DefinitionKind::Stack).empty());
-        }
-    }
-    REQUIRE(addresses == std::set<uint64_t>{1, 200, 300});
-}
-
-TEST_CASE("vfork and exec leave the parent's recording alone; exec in place takes the next counter") {
-    if (getenv("VRAMTRACE_TEST_AFTER_EXEC") != nullptr) _exit(put(77) == 0 ? 0 : 1);
-    const ScratchDirectory scratch;
-    const std::string directory = scratch.file("t");
-    const auto ended = in_child([&] {
-        record_into(directory);
-        put(1);
-        const pid_t child = vfork();
-        if (child == 0) {
-            execl("/bin/true", "true", nullptr);
-            _exit(9);
-        }
-        if (wait_for(child) != 0) return 1;
-        put(2);
-        setenv("VRAMTRACE_TEST_AFTER_EXEC", "1", 1);
-        execl("/proc/self/exe", "test", "vfork and exec*", nullptr);
-        return 2;
-    });
-    REQUIRE(ended.exit_code == 0);
-    const auto stems = stems_in(directory);
-    REQUIRE(stems.size() == 2);
-    const LeftTrace before(directory, stems[0]), after(directory, stems[1]);
-    REQUIRE(before.events.size() == 2);
-    REQUIRE(after.events.size() == 1);
-    REQUIRE(after.header->identity.counter == 1);
-    REQUIRE(after.header->identity.pid == before.header->identity.pid);
-    REQUIRE(after.header->identity.start_time == before.header->identity.start_time);
 }
 
 TEST_CASE("threads that come and go, all at once at the beginning") {
@@ -346,122 +237,6 @@ TEST_CASE("definitions are interned, the callback publishes before the first eve
     REQUIRE(names == 1);
     REQUIRE(left.events.size() == 1);
     REQUIRE(left.loss(Loss::StackFailed) == 1);
-}
-
-TEST_CASE("no collector: segments up to the limit, then each loss is counted and nobody waits") {
-    const ScratchDirectory scratch;
-    constexpr uint64_t kEvents = 200'000;
-    const auto ended = in_child([&] {
-        record_into(scratch.file("t"));
-        setenv("VRAMTRACE_BUFFER_LIMIT", "4M", 1);
-        uint64_t lost = 0;
-        const uint64_t begin = trace::sys::monotonic_ns();
-        for (uint64_t i = 0; i < kEvents; ++i) {
-            lost += put(i, OpensRing::Yes, WithStack::No) == kNotRecorded;
-        }
-        if (trace::sys::monotonic_ns() - begin > 5'000'000'000) return 1;
-        return lost > 0 ? 0 : 2;
-    });
-    REQUIRE(ended.exit_code == 0);
-    const LeftTrace left(scratch.file("t"));
-    REQUIRE(left.events.size() + left.loss(Loss::RingFull) == kEvents);
-    REQUIRE(left.events.size() >= 60'000);
-    REQUIRE(left.header->first_loss_time >= left.events.back().time);
-}
-
-TEST_CASE("what cannot be created is said in one line, and the program goes on") {
-    const ScratchDirectory scratch;
-    const std::string directory = scratch.file("t");
-    const bool quiet = GENERATE(false, true);
-    std::function<void()> spoil = [] {};
-    bool mounted = false;
-    SECTION("a file stands where the directory should be") {
-        std::ofstream(directory) << "x";
-    }
-    SECTION("RLIMIT_FSIZE") {
-        spoil = [] {
-            const rlimit limit{10'000, 10'000};
-            setrlimit(RLIMIT_FSIZE, &limit);
-        };
-    }
-    SECTION("the directory is full by our own limit") {
-        spoil = [] { setenv("VRAMTRACE_DISK_LIMIT", "1M", 1); };
-    }
-    SECTION("an unknown placeholder") {
-        spoil = [] { setenv("VRAMTRACE_DIR", "/tmp/%z", 1); };
-    }
-    SECTION("a full disk") {
-        std::filesystem::create_directory(directory);
-        mounted = mount("tmpfs", directory.c_str(), "tmpfs", 0, "size=64k") == 0;
-        if (!mounted) {
-            WARN("left out: only root can mount a small file system");
-            return;
-        }
-    }
-    SECTION("no permission") {
-        spoil = [] { setenv("VRAMTRACE_DIR", "/proc/nowhere", 1); };
-    }
-    const auto ended = in_child([&] {
-        record_into(directory);
-        if (quiet) setenv("VRAMTRACE_QUIET", "1", 1);
-        spoil();
-        const int descriptors = count_descriptors();
-        for (unsigned i = 0; i < 1000; ++i) {
-            if (put(i) != kNotRecorded) return 1;
-        }
-        const pid_t child = fork();
-        if (child == 0) _exit(put(1) == kNotRecorded ? 0 : 1);
-        return wait_for(child) == 0 && count_descriptors() == descriptors && !recording() ? 0 : 2;
-    });
-    if (mounted) {
-        CHECK(names_in(directory).empty());
-        umount2(directory.c_str(), MNT_DETACH);
-    }
-    CHECK(ended.exit_code == 0);
-    if (quiet) {
-        CHECK(ended.stderr_text.empty());
-    } else {
-        CHECK_THAT(ended.stderr_text, ContainsSubstring("vramtrace: not recording: "));
-        CHECK(std::count(ended.stderr_text.begin(), ended.stderr_text.end(), '\n') == 1);
-        CHECK(ended.stderr_text.size() <= 512);
-    }
-    if (std::filesystem::is_directory(directory)) CHECK(names_in(directory).empty());
-}
-
-TEST_CASE("stderr that is a broken, a full or a closed pipe neither kills nor blocks") {
-    const int how = GENERATE(0, 1, 2);
-    const auto ended = in_child([&] {
-        setenv("VRAMTRACE_DIR", "/proc/nowhere", 1);
-        int ends[2];
-        if (pipe(ends) != 0) return 1;
-        dup2(ends[1], 2);
-        if (how == 0) close(ends[0]);
-        if (how == 1) {
-            fcntl(2, F_SETFL, O_NONBLOCK);
-            char block[4096] = {};
-            while (write(2, block, sizeof block) > 0) {
-            }
-            fcntl(2, F_SETFL, 0);
-        }
-        if (how == 2) close(2);
-        alarm(5);
-        return put(1) == kNotRecorded ? 0 : 2;
-    });
-    CHECK(ended.exit_code == 0);
-}
-
-TEST_CASE("a setting that makes no sense is named in one line and ignored") {
-    const ScratchDirectory scratch;
-    const auto ended = in_child([&] {
-        record_into(scratch.file("t"));
-        setenv("VRAMTRACE_STACK_DEPTH", "many", 1);
-        setenv("VRAMTRACE_BUFFER_LIMIT", "-3", 1);
-        return put(1) == 0 ? 0 : 1;
-    });
-    REQUIRE(ended.exit_code == 0);
-    REQUIRE(ended.stderr_text.find("vramtrace: ignored a setting: VRAMTRACE_") == 0);
-    REQUIRE(std::count(ended.stderr_text.begin(), ended.stderr_text.end(), '\n') == 1);
-    REQUIRE(LeftTrace(scratch.file("t")).fact(trace::fact::kStackDepth) == "128");
 }
 
 TEST_CASE("killed while it records: what record() returned for is there") {

@@ -24,8 +24,6 @@ using namespace vramtrace::test;
 
 namespace {
 
-constexpr uint32_t kSlots = 4096;
-
 RingHeader* create(const std::string& path, int expected = 0, Space space = {}, uint32_t slots = kSlots) {
     RingHeader* header = nullptr;
     ProcessIdentity identity;

@@ -25,7 +25,6 @@ using namespace vramtrace::test;
 
 namespace {
 
-constexpr uint32_t kSlots = 4096;
 constexpr unsigned kWriters = 2;
 
 // What the writers say of themselves, in memory that both processes see: written AFTER the fact.
