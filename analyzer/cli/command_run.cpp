@@ -166,10 +166,13 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
         return kRunFailed;
     }
 
-    const bool named = !options.directory.empty();
-    std::string directory = named ? options.directory : fresh_directory_name(command[0], getpid());
+    const char* by_environment = std::getenv("VRAMTRACE_DIR");
+    std::string directory = options.directory;
+    if (directory.empty() && by_environment != nullptr) directory = by_environment;
+    const bool named = !directory.empty();
+    if (!named) directory = fresh_directory_name(command[0], getpid());
     if (named && !expand_name(directory)) {
-        spdlog::error("'{}' is no pattern for a directory: %h, %p, %t, %n and %% are known", options.directory);
+        spdlog::error("'{}' is no pattern for a directory: %h, %p, %t, %n and %% are known", directory);
         return kUsage;
     }
     if (const Failed failed = prepare_directory(directory, options.overwrite)) {
@@ -180,16 +183,20 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
     job.environment.emplace_back("VRAMTRACE_DIR", as_pattern(directory));
     spdlog::debug("LD_PRELOAD={} VRAMTRACE_DIR={}", job.environment[0].second, job.environment[1].second);
 
-    const JobEnd end = run_job(job, [&](const JobEnd& begun) { write_run_record(directory, command, begun, true); });
+    // mpirun -n 4 vramtrace run -o DIR …: the first one's record stays; how the others ended is known as far as it can be seen.
+    const bool own_record = !other_job_runs(directory);
+    const JobEnd end = run_job(job, [&](const JobEnd& begun) {
+        if (own_record) write_run_record(directory, command, begun, true);
+    });
     let_signals_finish(end);
     if (end.start_error != 0) {
         spdlog::error("{}: {}", print::printable(command[0]), std::strerror(end.start_error));
-        files::remove(directory + "/run.json", error);
         if (!named) files::remove(directory, error);
         end_like(end);
     }
     wait_for_collector(directory);
-    if (!write_run_record(directory, command, end, false)) spdlog::warn("cannot write {}/run.json", directory);
+    if (own_record && !write_run_record(directory, command, end, false))
+        spdlog::warn("cannot write {}/run.json", directory);
     say_end(options, job, directory, !named);
     end_like(end);
 }
@@ -203,7 +210,8 @@ void add_run(CLI::App& program, Chosen& chosen) {
     command->footer(kRunHelp);
     command
         ->add_option("-o,--output", options->directory,
-                     "Trace directory; %h host, %p pid, %t seconds since 1970, %n rank (default vramtrace-COMMAND-PID)")
+                     "Trace directory; %h host, %p pid, %t seconds since 1970, %n rank (default $VRAMTRACE_DIR, else "
+                     "vramtrace-COMMAND-PID)")
         ->type_name("DIR");
     command->add_flag("-q,--quiet", options->quiet, "No line at the end");
     command->add_flag("--overwrite", options->overwrite, "Remove a finished trace that lies in DIR");

@@ -8,9 +8,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "analyzer/print/json_writer.h"
+#include "trace/container/process_watch.h"
 
 namespace vramtrace::cli {
 
@@ -39,6 +41,16 @@ void number_or_null(print::JsonWriter& json, const char* key, bool known, Number
 }
 
 }  // namespace
+
+bool other_job_runs(const std::string& directory) {
+    std::ifstream in(directory + "/run.json", std::ios::binary);
+    const auto document = in ? nlohmann::json::parse(in, nullptr, false) : nlohmann::json();
+    if (!document.is_object() || document.value("running", nlohmann::json()) != nlohmann::json(true)) return false;
+    const nlohmann::json pid = document.value("pid", nlohmann::json());
+    const nlohmann::json start = document.value("start_time", nlohmann::json());
+    if (!pid.is_number_unsigned() || !start.is_number_unsigned()) return false;
+    return trace::start_time_of(pid.get<uint32_t>()) == start.get<uint64_t>() && start.get<uint64_t>() != 0;
+}
 
 bool write_run_record(const std::string& directory, const std::vector<std::string>& command, const JobEnd& end,
                       bool running) {

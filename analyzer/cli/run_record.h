@@ -17,6 +17,9 @@ namespace vramtrace::cli {
 
 constexpr unsigned kRunSchema = 1;
 
+// Whether a job that another `run` started is still being recorded into `directory`: its run.json is not ours to replace.
+bool other_job_runs(const std::string& directory);
+
 // Replaces run.json in `directory`; false if that cannot be done.
 bool write_run_record(const std::string& directory, const std::vector<std::string>& command, const JobEnd& end,
                       bool running);

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <filesystem>
 
+#include "analyzer/cli/run_record.h"
 #include "trace/container/collector_lock.h"
 #include "trace/container/process_watch.h"
 #include "trace/trace_name.h"
@@ -120,7 +121,7 @@ Failed prepare_directory(std::string& path, bool overwrite) {
     if (!files::is_directory(path, error)) return {path + " exists and is no directory"};
     if (access(path.c_str(), W_OK | X_OK) != 0)
         return {"cannot write to the directory " + path + ": " + std::strerror(errno)};
-    if (!holds_trace(path) || collector_at_work(path)) return {};
+    if (!holds_events(path) || collector_at_work(path) || other_job_runs(path)) return {};
     if (!overwrite)
         return {path + " holds a trace already; name another directory, or add --overwrite to remove that trace"};
     for_each_name(path, [](const files::path& file) {
@@ -128,7 +129,7 @@ Failed prepare_directory(std::string& path, bool overwrite) {
         const bool plain = lstat(file.c_str(), &status) == 0 && S_ISREG(status.st_mode);
         if (plain && is_trace_file(file.filename().string())) unlink(file.c_str());
     });
-    if (holds_trace(path)) return {"cannot remove the trace in " + path};
+    if (holds_events(path)) return {"cannot remove the trace in " + path};
     return {};
 }
 

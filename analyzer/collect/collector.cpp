@@ -86,6 +86,10 @@ bool Collector::run(const volatile std::sig_atomic_t& stop) {
     uint64_t last_job = monotonic();
     while (stop == 0) {
         const uint64_t now = monotonic();
+        if (!lock_.still_named() && !lock_.acquire(machine_)) {
+            log_.say("collector.lock was removed and another collector has taken it: leaving the rings to that one.");
+            break;
+        }
         scan(now, false);
         check_space(now);
         pause = round(now) ? kBusyWait : std::min(pause * 2, kLongestWait);

@@ -2,6 +2,7 @@
 #include "trace/container/collector_lock.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -48,6 +49,12 @@ bool CollectorLock::acquire(const ProcessIdentity& machine) {
 void CollectorLock::release() {
     if (fd_ >= 0) close(fd_);
     fd_ = -1;
+}
+
+bool CollectorLock::still_named() const {
+    struct stat mine = {}, named = {};
+    return fd_ >= 0 && fstat(fd_, &mine) == 0 && stat(path_.c_str(), &named) == 0 && mine.st_dev == named.st_dev &&
+           mine.st_ino == named.st_ino;
 }
 
 bool CollectorLock::held(const std::string& directory, const ProcessIdentity& machine) {

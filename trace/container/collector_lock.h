@@ -24,6 +24,9 @@ public:
     // writing.
     bool acquire(const ProcessIdentity& machine);
     void release();
+    // False once somebody removed the file (a user who cleared the directory): another collector can then hold "the"
+    // lock too, so the holder must acquire anew or leave.
+    bool still_named() const;
     int error() const { return error_; }
 
     // Is a collector of that boot id and PID namespace at work in the directory? Changes nothing.

@@ -330,3 +330,17 @@ TEST_CASE("a finished trace is not written into, unless it may be removed") {
     CHECK_FALSE(files::exists(run.scratch.file("old/host.1.2.0.trace")));
     CHECK(content(run.scratch.file("old/notes.txt")) == "mine");
 }
+
+TEST_CASE("several runs into one directory leave the first one's record alone") {
+    Run first(shell("echo ready; while [ ! -e stop ]; do sleep 0.02; done; exit 5", {"-o", "shared"}));
+    REQUIRE(first.wait_for_output("ready"));
+    const std::string directory = first.scratch.file("shared");
+    const std::string record = content(directory + "/run.json");
+    CHECK(nlohmann::json::parse(record).at("running") == true);
+    Run second(shell("exit 6"), [&] { setenv("VRAMTRACE_DIR", directory.c_str(), 1); });
+    CHECK(second.exit_code() == 6);
+    CHECK(content(directory + "/run.json") == record);
+    std::ofstream(first.scratch.file("stop")).close();
+    CHECK(first.exit_code() == 5);
+    CHECK(nlohmann::json::parse(content(directory + "/run.json")).at("exit_code") == 5);
+}

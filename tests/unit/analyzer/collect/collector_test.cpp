@@ -277,6 +277,20 @@ TEST_CASE("only one collector works in a directory") {
     CHECK(CollectorLock(scratch.path()).acquire(other));
 }
 
+TEST_CASE("a lock whose file was removed counts no longer") {
+    test::ScratchDirectory scratch;
+    const ProcessIdentity machine = this_machine();
+    CollectorLock first(scratch.path());
+    REQUIRE(first.acquire(machine));
+    CHECK(first.still_named());
+    REQUIRE(unlink((std::string(scratch.path()) + "/collector.lock").c_str()) == 0);
+    CHECK_FALSE(first.still_named());
+    CollectorLock second(scratch.path());
+    REQUIRE(second.acquire(machine));  // as another collector would
+    CHECK_FALSE(first.acquire(machine));
+    CHECK(second.still_named());
+}
+
 TEST_CASE("a bad ring is left alone and told, good ones beside it are drained") {
     test::ScratchDirectory scratch;
     const auto bad = [&](const char* name, std::span<const std::byte> bytes) {
