@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "analyzer/print/units.h"
+#include "analyzer/report/error_names.h"
 
 namespace vramtrace::report {
 
@@ -45,7 +46,7 @@ void write_stack(JsonWriter& json, const ProcessAnalysis& process, const NamedSt
 
 void write_row(JsonWriter& json, const ProcessAnalysis& process, const Row& row, bool leak) {
     json.object();
-    json.member("title", row.title).member("place", row.place).member("inside", row.inside);
+    json.member("title", row.title).member("place", row.place).member("caller", row.caller).member("inside", row.inside);
     json.member("kind", row.kind).member("api", row.api);
     write_device(json, row.device);
     json.member("bytes", row.amount.bytes).member("count", row.amount.count).member("call_sites", row.sites);
@@ -202,12 +203,14 @@ void write_sites(JsonWriter& json, const ProcessReport& report) {
     json.member("total", accounts.failures_total).member("recovered", accounts.failures_recovered);
     json.key("calls").array();
     for (const accounts::Failure& failure : accounts.failures) {
+        const char* meaning = error_text(failure.result);
         const accounts::SiteKey& key = accounts.sites[failure.site].key;
         json.object();
         json.member("time_ns", process.since_start(failure.moment.time)).member("api", process.api(key));
         json.member("kind", replay::kind_name(key.kind)).member("thread", failure.thread);
         write_device(json, failure.device);
         json.member("result", failure.result)
+            .member("meaning", meaning != nullptr ? meaning : "")
             .member("runtime_only", failure.runtime_only)
             .member("bytes", failure.bytes);
         json.member("live_device_bytes", failure.live_device);

@@ -2,7 +2,9 @@
 #include "analyzer/report/site_rows.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
+#include <utility>
 
 namespace vramtrace::report {
 
@@ -150,6 +152,33 @@ uint64_t weight(const Row& row, Sort sort) {
     return 0;
 }
 
+std::string frame_text(const ProcessAnalysis& process, const NamedStack& stack, size_t depth) {
+    if (depth >= stack.frames.size()) return "";
+    const NamedFrame& frame = process.frames[stack.frames[depth]];
+    return frame.function.empty() ? frame.title() : frame.function + "  " + frame.place();
+}
+
+// Helpers that allocate for everybody ("device_buffer", "allocate<T>") give many rows one title: name the caller by which
+// they differ.
+void tell_apart(const ProcessAnalysis& process, std::vector<Row>& rows) {
+    std::map<std::pair<std::string, std::string>, std::vector<Row*>> alike;
+    for (Row& row : rows) {
+        if (row.stack != nullptr && !row.stack->frames.empty()) alike[{row.title, row.place}].push_back(&row);
+    }
+    for (const auto& [name, group] : alike) {
+        if (group.size() < 2) continue;
+        for (Row* row : group) {
+            for (size_t up = 1; row->stack->headline + up < row->stack->frames.size() && row->caller.empty(); ++up) {
+                const std::string text = frame_text(process, *row->stack, row->stack->headline + up);
+                const bool differs = std::any_of(group.begin(), group.end(), [&](const Row* other) {
+                    return frame_text(process, *other->stack, other->stack->headline + up) != text;
+                });
+                if (differs) row->caller = text;
+            }
+        }
+    }
+}
+
 }  // namespace
 
 Table site_table(const ProcessAnalysis& process, const std::vector<SiteEntry>& entries, const Options& options,
@@ -187,6 +216,7 @@ Table site_table(const ProcessAnalysis& process, const std::vector<SiteEntry>& e
     for (Row& row : table.rows) {
         if (row.smallest == UINT64_MAX) row.smallest = 0;
     }
+    if (options.by == By::Stack) tell_apart(process, table.rows);
     return table;
 }
 

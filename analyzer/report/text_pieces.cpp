@@ -29,6 +29,7 @@ std::string where(const Row& row) {
     if (!row.place.empty() && row.title != row.place && row.title.find(row.place) == std::string::npos) {
         text += "  " + print::printable(row.place);
     }
+    if (!row.caller.empty()) text += "  ← " + print::shortened(print::printable(row.caller), kTitleColumns);
     if (!row.inside.empty()) text += "  inside " + print::printable(row.inside);
     return text;
 }

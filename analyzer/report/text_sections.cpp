@@ -6,6 +6,7 @@
 #include "analyzer/print/printable.h"
 #include "analyzer/print/text_table.h"
 #include "analyzer/print/units.h"
+#include "analyzer/report/error_names.h"
 
 namespace vramtrace::report {
 
@@ -197,12 +198,13 @@ std::string failure_section(const ProcessReport& report, const Options& options)
     size_t shown = 0;
     for (auto it = accounts.failures.rbegin(); it != accounts.failures.rend() && shown < limit; ++it, ++shown) {
         const accounts::Failure& failure = *it;
+        const char* meaning = error_text(failure.result);
         const accounts::SiteKey& key = accounts.sites[failure.site].key;
         text +=
             "  " + print::instant(process.since_start(failure.moment.time)) + "  " +
             print::printable(process.api(key)) +
             (failure.bytes != 0 ? " of " + print::exact_bytes(failure.bytes) : "") + ": error " +
-            std::to_string(failure.result) + (failure.result == 2 ? " (out of memory)" : "") +
+            std::to_string(failure.result) + (meaning != nullptr ? std::string(" (") + meaning + ")" : "") +
             (failure.recovered ? ", recovered after " + print::duration(failure.recovered->time - failure.moment.time)
                                : "") +
             "\n    live then: device " + print::bytes(failure.live_device);

@@ -84,7 +84,7 @@ TEST_CASE("the JSON report gives the same numbers as the tables") {
 TEST_CASE("names that are no UTF-8 and control characters leave valid JSON") {
     ReportTrace trace;
     trace.standard_events();
-    trace.fact("command", std::string("./\xff\x01train\0a\"b", 12));
+    trace.fact("command", std::string("./\xff\x01train\0a\"b", 13));
     const Json document = json_of(trace.analysis());
     CHECK(document.at("processes").at(0).at("command").at(1) == "a\"b");
 }
