@@ -46,7 +46,10 @@ void write_stack(JsonWriter& json, const ProcessAnalysis& process, const NamedSt
 
 void write_row(JsonWriter& json, const ProcessAnalysis& process, const Row& row, bool leak) {
     json.object();
-    json.member("title", row.title).member("place", row.place).member("caller", row.caller).member("inside", row.inside);
+    json.member("title", row.title)
+        .member("place", row.place)
+        .member("caller", row.caller)
+        .member("inside", row.inside);
     json.member("kind", row.kind).member("api", row.api);
     write_device(json, row.device);
     json.member("bytes", row.amount.bytes).member("count", row.amount.count).member("call_sites", row.sites);

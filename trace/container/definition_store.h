@@ -10,8 +10,9 @@
 #include "trace/event_source.h"
 
 // A definition image put together again from ranges that come in any order and may overlap (the later wins). Address
-// space for the largest image is reserved, memory is taken only where bytes were laid: a range at a wild offset costs
-// its own pages, and spans that were handed out stay where they are.
+// space is reserved, memory is taken only where bytes were laid: a range at a wild offset costs its own pages. Spans that
+// were handed out stay valid: an image that outgrows the first reservation gets the largest there can be, and the first
+// one stays until the end.
 namespace vramtrace::trace {
 
 class DefinitionStore final : public DefinitionView {
@@ -31,6 +32,9 @@ public:
         const std::function<void(DefinitionId, DefinitionKind, std::span<const std::byte>)>& visit) const override;
 
 private:
+    bool reserve(size_t bytes);
+
+    std::span<std::byte> first_;  // the reservation that was outgrown
     std::byte* base_ = nullptr;
     size_t reserved_ = 0;
     size_t end_ = 0;

@@ -21,7 +21,9 @@
 //   bit 63 set abandoned by the collector in that state: its writer died or stalled
 //     abandoned | even   nobody is in the slot: a writer of a later lap may claim it
 //     abandoned | odd    "retired": its stalled writer may still be filling it. Nobody uses the slot until that writer
-//                        finds its commit refused and makes it abandoned | even. Laps pass over it.
+//                        finds its commit refused and makes it abandoned | even. Later laps pass over it: the
+//                        collector writes the lap it has passed into the state (abandoned | 2·lap + 1), so that the
+//                        writer of that lap's ticket, coming late, sees that the ticket is void.
 // A ticket that ends without an event is "void" (abandoned, or passed over). Its writer writes the event again under
 // another ticket and counts `rewritten`; what is left, void − rewritten, are events lost.
 //

@@ -114,11 +114,25 @@ RingReader::SlotResult RingReader::read_slot(uint64_t ticket, Event& out) {
     const uint64_t lap = state & ~kSlotAbandoned;
     if (state & kSlotAbandoned) {
         if (lap == free || lap == free + 1) return SlotResult::Void;  // given up, by an earlier collector perhaps
-        if (lap < free) return (lap & 1) != 0 ? SlotResult::Void : SlotResult::NotYet;  // retired: passed over
+        if (lap < free) return (lap & 1) != 0 ? pass_retired(ticket, state) : SlotResult::NotYet;
     } else if (lap == free || lap == free + 1) {
         return SlotResult::NotYet;
     }
     return SlotResult::Damaged;
+}
+
+// A writer of an older lap is still in the slot: the ticket's own writer will not claim it and writes again elsewhere, so
+// the ticket is void at once. The slot must say so, or that writer, coming late, could claim it after the old one has left.
+RingReader::SlotResult RingReader::pass_retired(uint64_t ticket, uint64_t state) {
+    if (role_ == ReaderRole::PostMortem) return SlotResult::Void;
+    if (role_ == ReaderRole::Live) return SlotResult::NotYet;
+    const uint64_t free = 2 * (ticket / view_.slot_count);
+    Slot& slot = view_.slots[ticket & (view_.slot_count - 1)];
+    // acq_rel, pairs with the release of the old writer that leaves, in RingWriter::fill.
+    return slot.word[0].compare_exchange_strong(state, kSlotAbandoned | (free + 1), std::memory_order_acq_rel,
+                                                std::memory_order_relaxed)
+               ? SlotResult::Void
+               : SlotResult::NotYet;
 }
 
 // A collector has passed the ticket: its slot may hold a later event, or nothing because the segment was given back.
@@ -135,7 +149,8 @@ bool RingReader::give_up(uint64_t ticket) {
     uint64_t state = slot.word[0].load(std::memory_order_relaxed);
     for (;;) {
         if (state == free + 2) return false;
-        const uint64_t abandoned = kSlotAbandoned | (state == free + 1 ? free + 1 : free);
+        // Odd: somebody is in the slot, of this lap or of an older one that was given up.
+        const uint64_t abandoned = kSlotAbandoned | free | (state & 1);
         if (state == abandoned) return true;
         // acq_rel, pairs with the writer's CASes in RingWriter::fill: exactly one of us wins.
         if (slot.word[0].compare_exchange_weak(state, abandoned, std::memory_order_acq_rel,

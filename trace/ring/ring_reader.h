@@ -77,6 +77,7 @@ public:
 private:
     enum class SlotResult : uint8_t { Copied, NotYet, Void, Recycled, Damaged };
     SlotResult read_slot(uint64_t ticket, Event& out);
+    SlotResult pass_retired(uint64_t ticket, uint64_t state);
     bool give_up(uint64_t ticket);
     bool copy(const Slot& slot, uint64_t committed, uint64_t ticket, Event& out) const;
     uint64_t tickets_of_segment(bool& closed) const;

@@ -91,9 +91,13 @@ private:
             return true;
         }
         // Retired while we were in it: we are the one who knows that nobody is in it now.
-        claimed = kSlotAbandoned | (free + 1);
-        slot.word[0].compare_exchange_strong(claimed, kSlotAbandoned | free, std::memory_order_release,
-                                             std::memory_order_relaxed);
+        // The collector may have passed the slot in later laps meanwhile: whatever odd state it left becomes even.
+        uint64_t state_now = slot.word[0].load(std::memory_order_relaxed);
+        while ((state_now & kSlotAbandoned) != 0 && (state_now & 1) != 0 &&
+               // release, pairs with the acquire of the next writer that claims the slot (above).
+               !slot.word[0].compare_exchange_weak(state_now, state_now - 1, std::memory_order_release,
+                                                   std::memory_order_relaxed)) {
+        }
         return false;
     }
 

@@ -232,7 +232,8 @@ void perform(Job& job) {
             }
             break;
         }
-        case Memory::Count: break;
+        case Memory::Count:
+            break;
     }
     if (result != CUDA_SUCCESS) {
         ++w.refusals;
@@ -252,8 +253,10 @@ bool release(Worker& w, Thing& thing) {
         case Memory::Device:
             if (variant == 0) return cudaFree(reinterpret_cast<void*>(thing.address)) == cudaSuccess;
             return cuMemFree(thing.address) == CUDA_SUCCESS;
-        case Memory::Managed: return cuMemFree(thing.address) == CUDA_SUCCESS;
-        case Memory::Host: return cuMemFreeHost(thing.host) == CUDA_SUCCESS;
+        case Memory::Managed:
+            return cuMemFree(thing.address) == CUDA_SUCCESS;
+        case Memory::Host:
+            return cuMemFreeHost(thing.host) == CUDA_SUCCESS;
         case Memory::Registered:
             if (cuMemHostUnregister(thing.host) != CUDA_SUCCESS) return false;
             std::free(thing.host);
@@ -264,9 +267,12 @@ bool release(Worker& w, Thing& thing) {
                 return cudaFreeAsync(reinterpret_cast<void*>(thing.address),
                                      reinterpret_cast<cudaStream_t>(w.stream)) == cudaSuccess;
             return cuMemFreeAsync(thing.address, w.stream) == CUDA_SUCCESS;
-        case Memory::Array: return cuArrayDestroy(thing.array) == CUDA_SUCCESS;
-        case Memory::Mipmap: return cuMipmappedArrayDestroy(thing.mipmap) == CUDA_SUCCESS;
-        case Memory::Range: return cuMemAddressFree(thing.address, thing.bytes) == CUDA_SUCCESS;
+        case Memory::Array:
+            return cuArrayDestroy(thing.array) == CUDA_SUCCESS;
+        case Memory::Mipmap:
+            return cuMipmappedArrayDestroy(thing.mipmap) == CUDA_SUCCESS;
+        case Memory::Range:
+            return cuMemAddressFree(thing.address, thing.bytes) == CUDA_SUCCESS;
         case Memory::Physical:
             if (thing.handle != 0 && variant == 0) {
                 if (cuMemRelease(thing.handle) != CUDA_SUCCESS) return false;
@@ -295,7 +301,8 @@ bool release(Worker& w, Thing& thing) {
             check(cuGraphExecDestroy(thing.exec), "cuGraphExecDestroy");
             check(cuGraphDestroy(thing.graph), "cuGraphDestroy");
             return true;
-        default: return true;
+        default:
+            return true;
     }
 }
 

@@ -63,13 +63,15 @@ SourceStatus check_trace(const std::string& directory, test::Job& job, bool expe
     test::JobChecker checker;
     const bool right = checker.read_all(*source);
     INFO(checker.problem());
-    REQUIRE(job.progress().lost.load() == 0);  // else this machine is too slow for the job and says nothing
     REQUIRE(right);
     const bool complete = checker.has_all(job.progress());
     INFO(checker.problem());
     CHECK(complete);
     CHECK(source->status().missing_tickets == 0);
-    CHECK(source->status().losses[static_cast<size_t>(Loss::RingFull)] == 0);
+    // Counted there before the job could count it itself.
+    const uint64_t no_room = source->status().losses[static_cast<size_t>(Loss::RingFull)];
+    CHECK(no_room >= job.progress().lost.load());
+    CHECK(no_room <= job.progress().lost.load() + 16);
     return source->status();
 }
 
@@ -197,7 +199,6 @@ TEST_CASE("a report on a running job sees what was written so far, with and with
         test::JobChecker checker;
         const bool right = checker.read_all(*source);
         INFO(checker.problem());
-        REQUIRE(job.progress().lost.load() == 0);  // else this machine is too slow for the job and says nothing
         REQUIRE(right);
         for (uint32_t i = 0; i < 16; ++i) CHECK(checker.of_thread(i) >= before[i]);
         CHECK(source->status().running);

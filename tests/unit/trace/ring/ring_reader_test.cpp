@@ -188,8 +188,9 @@ TEST_CASE("a retired slot is passed over by later laps until its writer comes ba
     // The stalled writer wakes up, finds its commit refused and frees the slot: what RingWriter::fill does.
     uint64_t claimed = 1;
     REQUIRE_FALSE(chain.slot(stalled).word[0].compare_exchange_strong(claimed, 2));
-    REQUIRE(claimed == (kSlotAbandoned | 1));
-    chain.slot(stalled).word[0] = kSlotAbandoned;
+    // The slot says which lap was passed over, so that the writer of that lap's ticket, coming late, does not claim it.
+    REQUIRE(claimed == (kSlotAbandoned | 3));
+    chain.slot(stalled).word[0] = kSlotAbandoned | 2;
     for (uint64_t ticket = 0; ticket <= 2 * kSlots + 10;) {
         ticket = chain.chain->write(numbered_event(2, number++)) + 1;
         const auto result = reader.next_batch(batch, kSecond, false);
