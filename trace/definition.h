@@ -36,8 +36,8 @@ enum class DefinitionKind : uint16_t {
 struct DefinitionHeader {
     uint32_t body_bytes = 0;  // bytes of the body without header and padding; written first
     DefinitionKind kind = DefinitionKind::None;
-    uint16_t commit = 0;   // atomic: kDefinitionCommitted once all else is written (release; readers acquire)
-    uint32_t hash = 0;     // of the body; lets a reader notice damage (FNV-1a, 32 bits)
+    uint16_t commit = 0;  // atomic: kDefinitionCommitted once all else is written (release; readers acquire)
+    uint32_t hash = 0;    // of the body; lets a reader notice damage (FNV-1a, 32 bits)
     uint32_t reserved = 0;
 };
 static_assert(sizeof(DefinitionHeader) == kDefinitionAlignment);
@@ -51,8 +51,12 @@ constexpr unsigned kFrameOffsetBits = 36;
 constexpr Frame make_frame(DefinitionId module, uint64_t offset) {
     return (static_cast<Frame>(module) << kFrameOffsetBits) | (offset & ((1ULL << kFrameOffsetBits) - 1));
 }
-constexpr DefinitionId frame_module(Frame frame) { return static_cast<DefinitionId>(frame >> kFrameOffsetBits); }
-constexpr uint64_t frame_offset(Frame frame) { return frame & ((1ULL << kFrameOffsetBits) - 1); }
+constexpr DefinitionId frame_module(Frame frame) {
+    return static_cast<DefinitionId>(frame >> kFrameOffsetBits);
+}
+constexpr uint64_t frame_offset(Frame frame) {
+    return frame & ((1ULL << kFrameOffsetBits) - 1);
+}
 
 enum StackFlags : uint16_t {
     kStackTruncated = 1,   // more frames than the configured depth
@@ -67,14 +71,15 @@ struct StackBody {
 static_assert(sizeof(StackBody) == 8);
 
 enum ModuleFlags : uint16_t {
-    kModuleAnonymous = 1,  // no file: generated code. bias = lowest address, no build-id, path = "[anonymous]" or a name
-    kModuleMain = 2,       // the executable itself
+    kModuleAnonymous =
+        1,            // no file: generated code. bias = lowest address, no build-id, path = "[anonymous]" or a name
+    kModuleMain = 2,  // the executable itself
     kModuleVdso = 4,
 };
 struct ModuleBody {
-    uint64_t bias = 0;        // what the loader added to the file's addresses (link_map.l_addr)
+    uint64_t bias = 0;            // what the loader added to the file's addresses (link_map.l_addr)
     uint64_t start = 0, end = 0;  // lowest and one past the highest mapped address
-    uint32_t generation = 0;  // counts dlclose epochs: two modules at the same addresses differ here
+    uint32_t generation = 0;      // counts dlclose epochs: two modules at the same addresses differ here
     uint16_t flags = 0;
     uint16_t build_id_bytes = 0;
     uint32_t path_bytes = 0;
@@ -97,16 +102,16 @@ struct ThreadBody {
 
 // Keys of Fact definitions.
 namespace fact {
-constexpr char kCommand[] = "command";             // arguments joined by NUL
-constexpr char kExecutable[] = "executable";       // readlink of /proc/self/exe
+constexpr char kCommand[] = "command";        // arguments joined by NUL
+constexpr char kExecutable[] = "executable";  // readlink of /proc/self/exe
 constexpr char kWorkingDirectory[] = "directory";
-constexpr char kDriverVersion[] = "driver";        // "13000" as cuDriverGetVersion says
+constexpr char kDriverVersion[] = "driver";  // "13000" as cuDriverGetVersion says
 constexpr char kDriverPath[] = "driver_path";
 constexpr char kShimVersion[] = "vramtrace";
 constexpr char kStackDepth[] = "stack_depth";
-constexpr char kSettings[] = "settings";           // every VRAMTRACE_* variable set, "NAME=value" joined by NUL
-constexpr char kUnloadable[] = "collector";        // why no collector could be started, if so
-constexpr char kCudart[] = "cudart";               // path of a runtime seen, one fact each
+constexpr char kSettings[] = "settings";     // every VRAMTRACE_* variable set, "NAME=value" joined by NUL
+constexpr char kUnloadable[] = "collector";  // why no collector could be started, if so
+constexpr char kCudart[] = "cudart";         // path of a runtime seen, one fact each
 }  // namespace fact
 
 }  // namespace vramtrace::trace

@@ -28,13 +28,14 @@ enum class EventKind : uint8_t {
     None = 0,
 
     // device_memory ------------------------------------------------------------------------------------------------
-    DeviceAlloc = 1,   // address, size = bytes asked (pitched: pitch·height).          → cuMemAlloc_v2, cuMemAllocPitch_v2
+    DeviceAlloc =
+        1,  // address, size = bytes asked (pitched: pitch·height).          → cuMemAlloc_v2, cuMemAllocPitch_v2
     ManagedAlloc = 2,  // address, size; aux = attach flags.                            → cuMemAllocManaged
     DeviceFree = 3,    // address. Ends Device/Managed/Pool/Graph/ExternalBuffer/imported alike. → cuMemFree_v2
 
     // host_memory --------------------------------------------------------------------------------------------------
-    HostAlloc = 10,       // address, size; aux = flags.                                → cuMemAllocHost_v2, cuMemHostAlloc
-    HostFree = 11,        // address.                                                   → cuMemFreeHost
+    HostAlloc = 10,  // address, size; aux = flags.                                → cuMemAllocHost_v2, cuMemHostAlloc
+    HostFree = 11,   // address.                                                   → cuMemFreeHost
     HostRegister = 12,    // address, size; aux = flags. Pins only, allocates nothing.  → cuMemHostRegister(_v2)
     HostUnregister = 13,  // address.                                                   → cuMemHostUnregister
 
@@ -50,17 +51,17 @@ enum class EventKind : uint8_t {
     PoolInfo = 28,           // a sample. object = pool, size = reserved bytes now, aux = used bytes now
 
     // virtual_memory -----------------------------------------------------------------------------------------------
-    AddressReserve = 30,    // address, size: address space only
-    AddressFree = 31,       // address, size
-    PhysicalCreate = 32,    // object = handle, size; aux = location type << 32 | location id.        → cuMemCreate
-    PhysicalImport = 33,    // object = handle: another's memory, 0 local bytes, one more reference   → cuMemImportFrom…
-    PhysicalRetain = 34,    // object = handle, address: one more reference                           → cuMemRetain…
-    PhysicalRelease = 35,   // object = handle: one reference less; bytes go when unmapped too        → cuMemRelease
-    Map = 36,               // address, size, object = handle, aux = offset in the handle             → cuMemMap
-    Unmap = 37,             // address, size                                                          → cuMemUnmap
-    MulticastCreate = 38,   // object = handle, size. A handle without memory of its own (0 bytes).
-    MulticastBind = 39,     // object = multicast handle, size, aux = memory handle or 0, address = bound address or 0
-    MulticastUnbind = 40,   // object = multicast handle, size, aux = offset
+    AddressReserve = 30,  // address, size: address space only
+    AddressFree = 31,     // address, size
+    PhysicalCreate = 32,  // object = handle, size; aux = location type << 32 | location id.        → cuMemCreate
+    PhysicalImport = 33,  // object = handle: another's memory, 0 local bytes, one more reference   → cuMemImportFrom…
+    PhysicalRetain = 34,   // object = handle, address: one more reference                           → cuMemRetain…
+    PhysicalRelease = 35,  // object = handle: one reference less; bytes go when unmapped too        → cuMemRelease
+    Map = 36,              // address, size, object = handle, aux = offset in the handle             → cuMemMap
+    Unmap = 37,            // address, size                                                          → cuMemUnmap
+    MulticastCreate = 38,  // object = handle, size. A handle without memory of its own (0 bytes).
+    MulticastBind = 39,    // object = multicast handle, size, aux = memory handle or 0, address = bound address or 0
+    MulticastUnbind = 40,  // object = multicast handle, size, aux = offset
 
     // arrays -------------------------------------------------------------------------------------------------------
     ArrayCreate = 50,    // object = array, size = bytes (from the descriptor: width·height·depth·channels·element)
@@ -69,17 +70,17 @@ enum class EventKind : uint8_t {
     MipmapDestroy = 53,  // object
 
     // sharing (IPC, external, graphics): memory that is not ours, always 0 local bytes -------------------------------
-    IpcExport = 60,             // address, aux = String definition: the 64 handle bytes
-    IpcOpen = 61,               // address, aux = String definition: the 64 handle bytes; size if known
-    IpcClose = 62,              // address
-    ExternalImport = 63,        // object = external memory, size
-    ExternalDestroy = 64,       // object
-    ExternalBuffer = 65,        // address, size, object = external memory; ended by DeviceFree
-    ExternalMipmap = 66,        // object = mipmapped array, aux = external memory; ended by MipmapDestroy
-    GraphicsMap = 67,           // object = resource
-    GraphicsUnmap = 68,         // object = resource
-    GraphicsPointer = 69,       // address, size, object = resource
-    GraphicsUnregister = 70,    // object = resource
+    IpcExport = 60,           // address, aux = String definition: the 64 handle bytes
+    IpcOpen = 61,             // address, aux = String definition: the 64 handle bytes; size if known
+    IpcClose = 62,            // address
+    ExternalImport = 63,      // object = external memory, size
+    ExternalDestroy = 64,     // object
+    ExternalBuffer = 65,      // address, size, object = external memory; ended by DeviceFree
+    ExternalMipmap = 66,      // object = mipmapped array, aux = external memory; ended by MipmapDestroy
+    GraphicsMap = 67,         // object = resource
+    GraphicsUnmap = 68,       // object = resource
+    GraphicsPointer = 69,     // address, size, object = resource
+    GraphicsUnregister = 70,  // object = resource
 
     // graphs -------------------------------------------------------------------------------------------------------
     GraphAlloc = 80,        // address, size, object = graph, aux = node: a node, or a captured cuMemAllocAsync
@@ -95,9 +96,10 @@ enum class EventKind : uint8_t {
     CaptureEnd = 90,        // aux = stream, object = graph or 0 if the capture failed
 
     // contexts -----------------------------------------------------------------------------------------------------
-    ContextCreate = 100,   // object = handle, context = its index from now on. Also for green contexts' primaries.
-    ContextSeen = 101,     // the same for a context whose creation was not seen
-    ContextDestroy = 102,  // object = handle: frees its device memory, pinned memory, arrays, modules; not VMM, not pools
+    ContextCreate = 100,  // object = handle, context = its index from now on. Also for green contexts' primaries.
+    ContextSeen = 101,    // the same for a context whose creation was not seen
+    ContextDestroy =
+        102,  // object = handle: frees its device memory, pinned memory, arrays, modules; not VMM, not pools
     PrimaryRetain = 103,   // object = handle, device
     PrimaryRelease = 104,  // device: one reference less; the last one ends all of that primary context
     PrimaryReset = 105,    // device: ends all of that primary context whatever its references
@@ -119,13 +121,13 @@ enum class EventKind : uint8_t {
     EventDestroy = 123,   // object
 
     // about calls and the device -----------------------------------------------------------------------------------
-    CallFailed = 130,     // aux = kind that was attempted, size = bytes asked, address/object if known, result = CUresult
-    FreeFailed = 131,     // size = ticket of the release taken back, aux = its kind, address/object as there, result
-    RuntimeFailed = 132,  // label failed without reaching the driver: size if known, result = cudaError_t
-    MemoryInfo = 133,     // size = free bytes, aux = total bytes of `device` as cuMemGetInfo says
-    Unhooked = 134,       // aux = String definition: a name the program looked up that looks like an allocation
-                          //       function and that we do not know; size = version asked
-    BlindSpot = 135,      // aux = String definition: a sentence on what we cannot see (a RTLD_DEEPBIND plugin, …)
+    CallFailed = 130,  // aux = kind that was attempted, size = bytes asked, address/object if known, result = CUresult
+    FreeFailed = 131,  // size = ticket of the release taken back, aux = its kind, address/object as there, result
+    RuntimeFailed = 132,     // label failed without reaching the driver: size if known, result = cudaError_t
+    MemoryInfo = 133,        // size = free bytes, aux = total bytes of `device` as cuMemGetInfo says
+    Unhooked = 134,          // aux = String definition: a name the program looked up that looks like an allocation
+                             //       function and that we do not know; size = version asked
+    BlindSpot = 135,         // aux = String definition: a sentence on what we cannot see (a RTLD_DEEPBIND plugin, …)
     RecordingStopped = 136,  // aux = String definition: why; nothing is recorded after this
     RecordingStarted = 137,
 };

@@ -19,15 +19,15 @@ namespace vramtrace::trace {
 struct SourceStatus {
     ProcessIdentity identity;
     uint64_t losses[kLossCounters] = {};
-    uint64_t first_loss_time = 0;            // CLOCK_MONOTONIC ns of the first event lost for want of room, 0 = none known
-    uint64_t missing_tickets = 0;            // gaps in the order that no counter explains: never silent
-    std::vector<uint64_t> in_flight;         // tickets of releases whose real call had not returned when the process died
-    std::vector<std::string> warnings;       // "the last 312 bytes of … are damaged and were left out", …
-    bool running = false;                    // the process was alive when its trace was read
+    uint64_t first_loss_time = 0;       // CLOCK_MONOTONIC ns of the first event lost for want of room, 0 = none known
+    uint64_t missing_tickets = 0;       // gaps in the order that no counter explains: never silent
+    std::vector<uint64_t> in_flight;    // tickets of releases whose real call had not returned when the process died
+    std::vector<std::string> warnings;  // "the last 312 bytes of … are damaged and were left out", …
+    bool running = false;               // the process was alive when its trace was read
     // How it ended, as far as anybody could know; see docs/exit-codes.md.
     enum class End : uint8_t { Unknown, Running, Exited, Signalled, Exec, Vanished } end = End::Unknown;
-    int end_value = 0;                       // exit code or signal number; -1 = not known
-    uint64_t end_time = 0;                   // CLOCK_MONOTONIC ns, 0 = not known
+    int end_value = 0;      // exit code or signal number; -1 = not known
+    uint64_t end_time = 0;  // CLOCK_MONOTONIC ns, 0 = not known
 };
 
 // The definition image with bounds-checked access; every accessor answers "nothing" for a bad or damaged id.
@@ -37,7 +37,8 @@ public:
     // Body of the record `id` if it is of kind `kind`, committed, inside the image and undamaged; else an empty span.
     virtual std::span<const std::byte> body(DefinitionId id, DefinitionKind kind) const = 0;
     // Calls visit(id, kind, body) for each readable record, in order; damage ends nothing, it is skipped and counted.
-    virtual void for_each(const std::function<void(DefinitionId, DefinitionKind, std::span<const std::byte>)>& visit) const = 0;
+    virtual void for_each(
+        const std::function<void(DefinitionId, DefinitionKind, std::span<const std::byte>)>& visit) const = 0;
 };
 
 class EventSource {

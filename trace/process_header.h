@@ -29,16 +29,16 @@ struct FormatHeader {
 static_assert(sizeof(FormatHeader) == 24);
 
 struct ProcessIdentity {
-    uint32_t pid = 0;             // as its own PID namespace counts
+    uint32_t pid = 0;  // as its own PID namespace counts
     uint32_t parent_pid = 0;
-    uint64_t start_time = 0;      // field 22 of /proc/self/stat, clock ticks since boot: (pid, start_time) names a process
+    uint64_t start_time = 0;  // field 22 of /proc/self/stat, clock ticks since boot: (pid, start_time) names a process
     uint64_t pid_namespace = 0;   // inode of /proc/self/ns/pid
     uint64_t open_monotonic = 0;  // CLOCK_MONOTONIC, ns, when recording began: event times count on the same clock
     uint64_t open_realtime = 0;   // CLOCK_REALTIME, ns, at the same instant
     uint32_t counter = 0;         // 0 for a process's first trace, 1 after an exec in place, …
     uint32_t reserved = 0;
-    char boot_id[40] = {};        // /proc/sys/kernel/random/boot_id, NUL-terminated
-    char host[64] = {};           // uname nodename, NUL-terminated, cut if longer
+    char boot_id[40] = {};  // /proc/sys/kernel/random/boot_id, NUL-terminated
+    char host[64] = {};     // uname nodename, NUL-terminated, cut if longer
 };
 static_assert(sizeof(ProcessIdentity) == 152);
 
