@@ -40,7 +40,7 @@ for folder in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda /opt/cuda /usr/l
 done
 headers=.cuda-headers/nvidia/cu13/include
 need_headers=
-if [ -z "$cuda_include" ] && [ ! -f "$headers/cuda_runtime_api.h" ]; then
+if [ -z "$cuda_include" ] && [ ! -f "$headers/cudaProfiler.h" ]; then
     need_headers=yes
     python3 -m pip --version >/dev/null 2>&1 || missing+=(python3-pip)
 fi
@@ -52,6 +52,6 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 if [ -n "$need_headers" ]; then
     echo "No CUDA toolkit found. Installing the CUDA 13.0 headers with pip into .cuda-headers/"
-    python3 -m pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: --target .cuda-headers \
-        'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-crt==13.0.*'
+    python3 -m pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: --upgrade --target .cuda-headers \
+        'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-crt==13.0.*' 'nvidia-cuda-profiler-api==13.0.*'
 fi
