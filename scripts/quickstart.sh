@@ -12,7 +12,7 @@ source=tests/programs/quickstart_leak.cpp
 scripts/install_dependencies.sh
 launcher=()
 if command -v ccache >/dev/null; then
-    export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1
+    export CCACHE_NOHASHDIR=1
     launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
 fi
 echo "Building vramtrace into build/ (log: build-quickstart.log)"

@@ -18,7 +18,7 @@ jobs=${VRAMTRACE_BUILD_JOBS:-$(nproc)}
 scripts/install_dependencies.sh ${all:+--with-checks}
 launcher=()
 if command -v ccache >/dev/null; then
-    export CCACHE_BASEDIR=$PWD CCACHE_NOHASHDIR=1  # another clone of the same text finds what this one compiled
+    export CCACHE_NOHASHDIR=1
     launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
 fi
 

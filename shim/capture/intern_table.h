@@ -47,7 +47,8 @@ public:
         const size_t most = (mask_of(level) + 1) / 8 * 5;
         if (used_[level].load(std::memory_order_relaxed) < most) return true;
         // Full only if the next one cannot be had; while somebody else makes it, a few more fit in here.
-        return open_level(level + 1) || opening_.load(std::memory_order_relaxed) != 0;
+        // acquire, pairs with the release in make_level(): if its maker is just done, the level is there to be seen.
+        return open_level(level + 1) || opening_.load(std::memory_order_acquire) != 0 || open_level(level + 1);
     }
 
     // Remembers `id`, unless an equal thing was put there meanwhile: then that one's id is the answer.
