@@ -22,19 +22,19 @@ if command -v ccache >/dev/null; then
     launcher=(-DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_C_COMPILER_LAUNCHER=ccache)
 fi
 
-# run PRESET: configure, build, test.
+# run PRESET BENCHMARKS: configure, build, test.
 run() {
     echo "== $1: build"
-    cmake --preset "$1" "${launcher[@]}" -DVRAMTRACE_BENCHMARKS=ON >"build-$1.log" 2>&1 || { cat "build-$1.log"; exit 1; }
+    cmake --preset "$1" "${launcher[@]}" -DVRAMTRACE_BENCHMARKS="$2" >"build-$1.log" 2>&1 || { cat "build-$1.log"; exit 1; }
     cmake --build --preset "$1" -j "$jobs" >>"build-$1.log" 2>&1 || { tail -n 60 "build-$1.log"; exit 1; }
     echo "== $1: test"
     # Kill tests race with the machine: one that failed is run once more, and ctest's table shows both runs.
     ctest --preset "$1" -j "$jobs" --timeout 600 --repeat until-pass:2
 }
 
-run release
+run release ON
 if [ -n "$all" ]; then
-    run asan
-    run tsan
+    run asan OFF
+    run tsan OFF
     scripts/check_format.sh
 fi
