@@ -52,6 +52,6 @@ if [ ${#missing[@]} -gt 0 ]; then
 fi
 if [ -n "$need_headers" ]; then
     echo "No CUDA toolkit found. Installing the CUDA 13.0 headers with pip into .cuda-headers/"
-    python3 -m pip install --quiet --disable-pip-version-check --no-deps --only-binary=:all: --upgrade --target .cuda-headers \
+    python3 -m pip install --quiet --root-user-action ignore --disable-pip-version-check --no-deps --only-binary=:all: --upgrade --target .cuda-headers \
         'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-crt==13.0.*' 'nvidia-cuda-profiler-api==13.0.*'
 fi
