@@ -152,7 +152,10 @@ void write_leaks(JsonWriter& json, const ProcessReport& report) {
     for (const accounts::HandleCount& count : report.process->accounts.handles) {
         json.object().member("kind", replay::kind_name(count.kind));
         write_device(json, count.device);
-        json.member("made", count.made).member("live", count.live).member("left", count.left).member("most", count.most);
+        json.member("made", count.made)
+            .member("live", count.live)
+            .member("left", count.left)
+            .member("most", count.most);
         json.member("borrowed_bytes", count.borrowed_bytes).end();
     }
     json.end();

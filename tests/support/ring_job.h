@@ -186,6 +186,7 @@ private:
                     while (ring.write(event) == trace::SegmentChain::kNotWritten) {
                         progress.lost.fetch_add(1);
                         usleep(200);
+                        event.time = monotonic();
                     }
                     progress.written[thread].store(i + 1);
                     if (i % plan.pause_every == plan.pause_every - 1) usleep(plan.pause_microseconds);
