@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "trace/container/collector_lock.h"
@@ -63,6 +64,13 @@ bool ProcessTrace::open_container() {
         container_problem_ = error.what();
     }
     return container_ != nullptr;
+}
+
+// Not there yet, or a collector is just writing (or died while writing) its header: then the ring has everything.
+bool ProcessTrace::container_is_new() const {
+    std::error_code error;
+    const auto bytes = std::filesystem::file_size(files_.container, error);
+    return ring_ != nullptr && (error || bytes < kContainerHeaderBytes);
 }
 
 bool ProcessTrace::open_ring() {
@@ -189,7 +197,6 @@ bool ProcessTrace::give_held(std::vector<Event>& batch) {
     for (; held_at_ < held_.size() && held_[held_at_].sequence == next_ticket_; ++next_ticket_) {
         batch.push_back(held_[held_at_++]);
     }
-    ring_read_ = ring_read_ || !batch.empty();
     return !batch.empty();
 }
 
@@ -257,7 +264,7 @@ void ProcessTrace::finish() {
         status_ = container_->status();
         status_.identity = identity;
         status_.warnings.insert(status_.warnings.end(), ours.begin(), ours.end());
-    } else if (!container_problem_.empty() && !ring_read_) {
+    } else if (!container_problem_.empty() && !container_is_new()) {
         warn(container_problem_);
     }
     status_.missing_tickets += missing_;

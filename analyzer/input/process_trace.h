@@ -54,6 +54,7 @@ private:
     enum class Phase { Container, Ring, Done };
 
     bool open_container();
+    bool container_is_new() const;
     bool open_ring();
     bool read_container(std::vector<trace::Event>& batch);
     bool read_ring(std::vector<trace::Event>& batch);
@@ -83,7 +84,6 @@ private:
     bool ring_gone_ = false;
     bool role_chosen_ = false;
     bool running_ = false;
-    bool ring_read_ = false;
     uint64_t next_ticket_ = 0;        // tickets before it were given or counted
     std::vector<trace::Event> held_;  // the ring's last batch, given up to held_at_
     size_t held_at_ = 0;

@@ -180,6 +180,32 @@ TEST_CASE("a job that died without any collector is read from its ring alone") {
     }
 }
 
+TEST_CASE(
+    "a ring with a container that cannot be read: told if it may have held events, not if it is only being made") {
+    test::ScratchDirectory scratch;
+    test::Child process([&] {
+        test::RingOfThisProcess ring(scratch.path(), test::identity_of_this_process(), 1024);
+        Event event;
+        event.time = test::monotonic();
+        ring.write(event);
+    });
+    process.reap();
+    const auto warnings = [&] {
+        const auto source = input::open_input(scratch.path()).processes.at(0).open();
+        CHECK(count_events(*source) == 1);
+        return source->status().warnings;
+    };
+    CHECK(warnings().empty());
+    const std::string ring = input::open_input(scratch.path()).processes.at(0).files.ring_prefix;
+    text_file(ring + ".trace", "");
+    CHECK(warnings().empty());
+    text_file(ring + ".trace", "VRAMTRCE and half a header");
+    CHECK(warnings().empty());
+    text_file(ring + ".trace", std::string(1000, '#'));
+    REQUIRE(warnings().size() == 1);
+    CHECK_THAT(warnings()[0], ContainsSubstring("is not a vramtrace trace"));
+}
+
 TEST_CASE("releases in flight at death are named, and why there was no room") {
     test::ScratchDirectory scratch;
     test::Child process([&] {

@@ -50,7 +50,11 @@ TEST_CASE("the end of a context ends what belongs to it and nothing else") {
     REQUIRE(cuMemAllocAsync(&pooled, 100, nullptr) == CUDA_SUCCESS);
     REQUIRE(cuMemCreate(&handle, 2 * kMiB, &properties, 0) == CUDA_SUCCESS);
     REQUIRE(cuMemAddressReserve(&range, 2 * kMiB, 0, 0, 0) == CUDA_SUCCESS);
+    const auto before = totals(VRAMTRACE_SIM_DEVICE);
     REQUIRE(cuCtxDestroy(context) == CUDA_SUCCESS);
+    const auto after = totals(VRAMTRACE_SIM_DEVICE);
+    CHECK(after.with_owner_count - before.with_owner_count == 1);
+    CHECK(after.with_owner_bytes - before.with_owner_bytes == 100);
     for (const int kind : {VRAMTRACE_SIM_DEVICE, VRAMTRACE_SIM_PITCHED, VRAMTRACE_SIM_MANAGED, VRAMTRACE_SIM_HOST,
                            VRAMTRACE_SIM_ARRAY, VRAMTRACE_SIM_MODULE, VRAMTRACE_SIM_STREAM, VRAMTRACE_SIM_EVENT}) {
         INFO(vramtrace_sim_kind_name(kind));
@@ -63,7 +67,9 @@ TEST_CASE("the end of a context ends what belongs to it and nothing else") {
     CHECK(cuMemFree(device) == CUDA_ERROR_INVALID_VALUE);
     CHECK(cuCtxSetCurrent(context) == CUDA_ERROR_CONTEXT_IS_DESTROYED);
     CHECK(cuStreamSynchronize(stream) == CUDA_ERROR_INVALID_HANDLE);
+    const uint64_t pooled_before = totals(VRAMTRACE_SIM_STREAM_ORDERED).with_owner_count;
     CHECK(cuMemFree(pooled) == CUDA_SUCCESS);
+    CHECK(totals(VRAMTRACE_SIM_STREAM_ORDERED).with_owner_count == pooled_before);
     CHECK(cuMemRelease(handle) == CUDA_SUCCESS);
     CHECK(cuMemAddressFree(range, 2 * kMiB) == CUDA_SUCCESS);
 }

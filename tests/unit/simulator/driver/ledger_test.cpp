@@ -147,7 +147,10 @@ TEST_CASE("failures on demand come when asked and do nothing") {
     int count = 0;
     CHECK(cuDeviceGetCount(&count) == CUDA_ERROR_UNKNOWN);
     CHECK(cuDeviceGetCount(&count) == CUDA_SUCCESS);
+    REQUIRE(vramtrace_sim_set_failure("cuDeviceGetCount", 1, 0, 0, CUDA_ERROR_UNKNOWN) == 0);
+    CHECK(cuDeviceGetCount(&count) == CUDA_ERROR_UNKNOWN);
     REQUIRE(vramtrace_sim_set_failure("*", 0, 0, 0, 0) == 0);
+    CHECK(cuDeviceGetCount(&count) == CUDA_SUCCESS);
 }
 
 TEST_CASE("threads may allocate and free at once") {

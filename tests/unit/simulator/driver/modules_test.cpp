@@ -68,3 +68,23 @@ TEST_CASE("a library costs nothing until a context uses it") {
     CHECK(used_bytes() == kContextBytes);
     CHECK(live_count(VRAMTRACE_SIM_LIBRARY) == 0);
 }
+
+TEST_CASE("the linker joins what it is given and takes no device memory") {
+    const PrimaryContext context;
+    CUlinkState state = nullptr;
+    REQUIRE(cuLinkCreate(0, nullptr, nullptr, &state) == CUDA_SUCCESS);
+    void* image = nullptr;
+    size_t bytes = 0;
+    CHECK(cuLinkComplete(state, &image, &bytes) == CUDA_ERROR_INVALID_IMAGE);
+    std::string first = ".version 9.0\n";
+    std::string second = ".target sm_90\n";
+    REQUIRE(cuLinkAddData(state, CU_JIT_INPUT_PTX, first.data(), first.size(), "a", 0, nullptr, nullptr) ==
+            CUDA_SUCCESS);
+    REQUIRE(cuLinkAddData(state, CU_JIT_INPUT_PTX, second.data(), second.size(), "b", 0, nullptr, nullptr) ==
+            CUDA_SUCCESS);
+    REQUIRE(cuLinkComplete(state, &image, &bytes) == CUDA_SUCCESS);
+    CHECK(std::string(static_cast<char*>(image), bytes) == first + second);
+    CHECK(used_bytes() == kContextBytes);
+    CHECK(cuLinkDestroy(state) == CUDA_SUCCESS);
+    CHECK(cuLinkDestroy(state) == CUDA_ERROR_INVALID_HANDLE);
+}
