@@ -23,14 +23,15 @@ constexpr uint32_t kMaxDefinitionBytes = 1U << 20;
 // Values are part of the file format: append only.
 enum class DefinitionKind : uint16_t {
     None = 0,
-    Stack = 1,       // StackBody, then frame_count frames, innermost first
-    Module = 2,      // ModuleBody, then build_id_bytes of build-id, then path_bytes of path (no NUL)
-    String = 3,      // header.body_bytes bytes, any content
-    Names = 4,       // NUL-terminated strings one after the other; an event's api/label index counts them, 0 = ""
-    Device = 5,      // DeviceBody, then the name (no NUL)
-    Fact = 6,        // "key\0value": something about the process (facts.h names the keys)
-    CodeObject = 7,  // Python code object
-    Thread = 8,      // ThreadBody, then the thread's name (no NUL)
+    Stack = 1,        // StackBody, then frame_count frames, innermost first
+    Module = 2,       // ModuleBody, then build_id_bytes of build-id, then path_bytes of path (no NUL)
+    String = 3,       // header.body_bytes bytes, any content
+    Names = 4,        // NUL-terminated strings one after the other; an event's api/label index counts them, 0 = ""
+    Device = 5,       // DeviceBody, then the name (no NUL)
+    Fact = 6,         // "key\0value": something about the process (facts.h names the keys)
+    CodeObject = 7,   // CodeObjectBody, then file name, qualified name (both UTF-8), line table: a Python code object
+    Thread = 8,       // ThreadBody, then the thread's name (no NUL)
+    JoinedStack = 9,  // JoinedStackBody: one call stack of which native and Python frames were taken apart
 };
 
 struct DefinitionHeader {
@@ -43,11 +44,14 @@ struct DefinitionHeader {
 static_assert(sizeof(DefinitionHeader) == kDefinitionAlignment);
 
 // One frame of a stack: a place in a module.
-//   bits 63…36 definition id of a Module (or CodeObject); bits 35…0 offset
-// Offset = return address − 1 − module.bias for callers, so that it lies inside the call; for the innermost frame of a
+//   bits 63…36 definition id of a Module or CodeObject; bits 35…0 offset
+// Native: offset = return address − 1 − module.bias for callers, so that it lies inside the call; for the innermost frame of a
 // signal-interrupted function the exact pc. It is an address as the ELF file's own program headers count (p_vaddr).
 using Frame = uint64_t;
+// Python: offset = bytes from the start of the code to the instruction that was running; kFrameEntered besides if the
+// frame was entered from C: it is the outermost one of its run of the interpreter.
 constexpr unsigned kFrameOffsetBits = 36;
+constexpr uint64_t kFrameEntered = 1ULL << (kFrameOffsetBits - 1);
 constexpr Frame make_frame(DefinitionId module, uint64_t offset) {
     return (static_cast<Frame>(module) << kFrameOffsetBits) | (offset & ((1ULL << kFrameOffsetBits) - 1));
 }
@@ -69,6 +73,29 @@ struct StackBody {
     // Frame frames[frame_count]
 };
 static_assert(sizeof(StackBody) == 8);
+
+// `native` and `python` are Stacks, both of the same moment and thread. Whoever shows it puts each run of Python frames
+// (up to and with one marked kFrameEntered) in the place of the interpreter's native frame that ran it.
+struct JoinedStackBody {
+    DefinitionId native = 0;  // 0: could not be taken
+    DefinitionId python = 0;
+};
+static_assert(sizeof(JoinedStackBody) == 8);
+
+// How `line_table` maps instruction offsets to lines; the interpreter's own bytes.
+enum class LineTable : uint16_t {
+    None = 0,      // only first_line is known
+    Lnotab = 1,    // CPython 3.8, 3.9: pairs (byte delta, signed line delta)
+    Pep626 = 2,    // CPython 3.10: pairs (byte delta, signed line delta, -128 = no line)
+    Location = 3,  // CPython 3.11 and later: Objects/locations.md
+};
+struct CodeObjectBody {
+    uint32_t first_line = 0;
+    LineTable form = LineTable::None;
+    uint16_t python = 0;  // major << 8 | minor
+    uint32_t file_bytes = 0, name_bytes = 0, table_bytes = 0;
+};
+static_assert(sizeof(CodeObjectBody) == 20);
 
 enum ModuleFlags : uint16_t {
     kModuleAnonymous =
@@ -109,9 +136,16 @@ constexpr char kDriverVersion[] = "driver";  // "13000" as cuDriverGetVersion sa
 constexpr char kDriverPath[] = "driver_path";
 constexpr char kShimVersion[] = "vramtrace";
 constexpr char kStackDepth[] = "stack_depth";
-constexpr char kSettings[] = "settings";     // every VRAMTRACE_* variable set, "NAME=value" joined by NUL
-constexpr char kUnloadable[] = "collector";  // why no collector could be started, if so
-constexpr char kCudart[] = "cudart";         // path of a runtime seen, one fact each
+constexpr char kSettings[] = "settings";             // every VRAMTRACE_* variable set, "NAME=value" joined by NUL
+constexpr char kUnloadable[] = "collector";          // why no collector could be started, if so
+constexpr char kCudart[] = "cudart";                 // path of a runtime seen, one fact each
+constexpr char kFramework[] = "framework";           // "PyTorch 2.14.1+cu130", one fact each
+constexpr char kFrameworkPath[] = "framework_path";  // the library whose blocks are seen
+constexpr char kAllocator[] =
+    "allocator";                      // "NAME=value" of a variable that changes how a framework allocates, one each
+constexpr char kPython[] = "python";  // "CPython 3.12.3"
+constexpr char kPythonFrames[] =
+    "python_frames";  // "off: why" if Python frames are not recorded though there is Python
 }  // namespace fact
 
 }  // namespace vramtrace::trace

@@ -130,6 +130,20 @@ enum class EventKind : uint8_t {
     BlindSpot = 135,         // aux = String definition: a sentence on what we cannot see (a RTLD_DEEPBIND plugin, …)
     RecordingStopped = 136,  // aux = String definition: why; nothing is recorded after this
     RecordingStarted = 137,
+
+    // blocks: what a framework hands out of memory that it has from the driver. A layer of its own: never added to the
+    // driver's allocations, in which the blocks lie. Told by the framework under its own lock, so a free always comes
+    // before the next block at that address.  → c10::reportMemoryUsageToProfiler, tsl::BFCAllocator
+    BlockAlloc = 140,  // address, size = bytes of the block as the framework rounded them; object, aux = allocated and
+                       //          reserved bytes of that device after it, as the framework says; 0 if it does not
+    BlockFree = 141,   // address, size = bytes or 0 if not said; object, aux as above
+    FrameworkOutOfMemory = 142,  // size = bytes asked, object = allocated, aux = reserved. The job sees an exception.
+
+    // phases: what the program says of itself -------------------------------------------------------------------------
+    RangeBegin =
+        150,         // aux = String definition: name; object = its id, or 0: nested in this thread; size = 1 from NVTX
+    RangeEnd = 151,  // object = id, or 0: the innermost open one of this thread without an id; size = 1 from NVTX
+    Mark = 152,      // aux = String definition: name; size = 1 from NVTX
 };
 
 constexpr uint8_t kNoDevice = 0xff;
