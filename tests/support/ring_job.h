@@ -182,7 +182,7 @@ private:
                     event.thread = thread + 1;
                     event.address = 0x7f0000000000 + (i / 2 % 1000) * 512;
                     event.object = i + 1;
-                    // What found no room is counted by the ring, and told again: so nothing must be missing in the end.
+                    // What found no room is counted by the ring, and told again: nothing must be missing in the end.
                     while (ring.write(event) == trace::SegmentChain::kNotWritten) {
                         progress.lost.fetch_add(1);
                         usleep(200);

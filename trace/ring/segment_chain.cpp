@@ -109,8 +109,12 @@ bool SegmentChain::append(RingHeader* full, uint64_t now) {
     uint32_t idle = 0;
     if (!appending_.compare_exchange_strong(idle, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
         for (uint64_t waited = 0; waited < kLongestWait; waited += kPollNanoseconds) {
-            if (current_.load(std::memory_order_relaxed) != full || has_room(*full)) return true;
-            if (appending_.load(std::memory_order_relaxed) == 0) return false;
+            // acquire, pairs with the release at the end of an append: what it published is seen from here on, so only
+            // the answer of after it counts.
+            const bool done = appending_.load(std::memory_order_acquire) == 0;
+            VRAMTRACE_TEST_POINT("segment.looked");
+            const bool worth = current_.load(std::memory_order_relaxed) != full || has_room(*full);
+            if (worth || done) return worth;
             sys::sleep_nanoseconds(kPollNanoseconds);
         }
         return false;
