@@ -116,7 +116,7 @@ struct RetainsPrimary : Making {
         know_device(call.driver(), device_number(device));
         count_primary_references(device, 1);
         const Place place = know_context(*context, device, true);
-        if (place.first_seen) say_context(call, trace::EventKind::ContextCreate, place);
+        if (place.first_seen) say_context(call, trace::EventKind::ContextSeen, place);
         say_context(call, trace::EventKind::PrimaryRetain, place);
         call.sample_memory();
     }
@@ -177,7 +177,7 @@ struct ComesFromGreen : Making {
         if (result != kSuccess || context == nullptr || !recording()) return;
         const Place here = call.place();
         const Place place = know_context(*context, here.device, false);
-        if (place.first_seen) say_context(call, trace::EventKind::ContextCreate, place);
+        if (place.first_seen) say_context(call, trace::EventKind::ContextSeen, place);
     }
 };
 
