@@ -16,7 +16,11 @@ using namespace trace;
 
 namespace {
 
-constexpr uint64_t kBlockAge = 100'000'000;
+// What is not yet in the container is in the ring, and read from there: where both lie in one directory nothing is lost
+// by waiting, and larger blocks pack better. A ring in /dev/shm may vanish with its container: then it is copied soon.
+constexpr uint64_t kBlockAge = 2'000'000'000;
+constexpr uint64_t kBlockAgeOfRingElsewhere = 100'000'000;
+constexpr uint64_t kStopCheck = 100'000'000;
 constexpr uint64_t kSecond = 1'000'000'000;
 constexpr size_t kDefinitionRange = 1U << 20;
 constexpr int kBatchesPerRound = 32;  // then the other processes have their turn
@@ -39,6 +43,7 @@ RingDrain::RingDrain(const std::string& directory, const std::string& stem)
     : directory_(directory),
       stem_(stem),
       prefix_(prefix_of(directory, stem)),
+      block_age_(prefix_ == directory + "/" + stem ? kBlockAge : kBlockAgeOfRingElsewhere),
       files_(std::make_unique<RingFiles>(prefix_.c_str(), FileMode::ReadWrite, true)),
       reader_(*files_, ReaderRole::Collector) {}
 
@@ -76,7 +81,7 @@ size_t RingDrain::batch_room() const {
 
 // A writer of a stopped job is not dead and will commit when it goes on: then nothing expires.
 uint64_t RingDrain::stall_clock(uint64_t now) {
-    if (now - stopped_checked_ >= kBlockAge) {
+    if (now - stopped_checked_ >= kStopCheck) {
         stopped_checked_ = now;
         stopped_ = watch_->stopped();
     }
@@ -110,7 +115,7 @@ RingDrain::Round RingDrain::round(uint64_t now, bool may_write) {
         const BatchEnd end = read(now, false);
         round.busy = round.busy || reader_.position() != before;
         const bool full = batch_events_ == batch_.size();
-        const bool ripe = reader_.position() != batch_first_ && now - batch_since_ >= kBlockAge;
+        const bool ripe = reader_.position() != batch_first_ && now - batch_since_ >= block_age_;
         if (full || ripe) {
             if (!may_write || !write_batch()) {
                 round.blocked = true;

@@ -16,7 +16,7 @@
 
 // ONE PROCESS'S RING → ITS CONTAINER.
 //
-//   committed slots ─► batch ─(full, or 100 ms old)─► definitions block ─► events block ─► tail of the ring
+//   committed slots ─► batch ─(full, or 2 s old)─► definitions block ─► events block ─► tail of the ring
 //
 // The order is the promise: what an events block names is in the file before it, and slots are given back only after
 // their block is. Dying between any two steps loses nothing and repeats nothing: the container's tickets say where to
@@ -70,6 +70,7 @@ private:
     uint64_t stall_clock(uint64_t now);
 
     std::string directory_, stem_, prefix_;
+    uint64_t block_age_;  // ns after which a batch is written though it is not full
     std::unique_ptr<trace::RingFiles> files_;
     trace::RingReader reader_;
     trace::DefinitionFile definitions_;
