@@ -79,6 +79,19 @@ std::string ProcessAnalysis::thread_name(uint32_t thread) const {
     return text;
 }
 
+bool ProcessAnalysis::kept_by_runtime(const accounts::SiteKey& site) const {
+    using accounts::Kind;
+    const bool loaded = site.kind == Kind::Module || site.kind == Kind::Library || site.kind == Kind::PrimaryContext;
+    if (!loaded) return false;
+    if (site.label != trace::kNoName) {
+        // Asked for by name (cudaLibraryLoadData, …), or on the way of any other call?
+        const std::string name = site.label < names.size() ? names[site.label] : "";
+        return name.rfind("cudaLibrary", 0) != 0;
+    }
+    const NamedStack& named = stack(site.stack);
+    return !named.frames.empty() && frames[named.frames[0]].vendor;
+}
+
 Analysis analyze(const AnalysisOptions& options) {
     const input::Input opened = input::open_input(options.path);
     Analysis analysis;
@@ -95,7 +108,10 @@ Analysis analyze(const AnalysisOptions& options) {
     for (const input::ProcessInput& process : opened.processes) {
         try {
             const auto source = process.open();
-            readings.emplace_back(*source, symbolizer, options.progress);
+            ProcessReading& reading = readings.emplace_back(*source, symbolizer, options.progress);
+            if (options.iterations && reading.wants_iterations()) {
+                reading.read_iterations(*process.open(), symbolizer, options.progress);
+            }
         } catch (const trace::InputError& error) {
             analysis.warnings.emplace_back(error.what());
         }

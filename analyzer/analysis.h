@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "analyzer/accounts/accounts.h"
+#include "analyzer/accounts/iterations.h"
 #include "analyzer/symbolize/symbolizer.h"
 #include "trace/event_source.h"
 
@@ -96,9 +97,14 @@ struct ProcessAnalysis {
     uint64_t lost_events() const;                               // all that should be there and is not
     uint64_t since_start(uint64_t time) const;                  // ns since recording began
     std::string thread_name(uint32_t thread) const;             // "thread 4711 (loader)"
+    // Loaded by the CUDA runtime for the program, and never meant to be given back before the end.
+    bool kept_by_runtime(const accounts::SiteKey& site) const;
     // From this time on events are missing, so nothing can be judged after it; 0 if nobody can say since when. Nothing
     // if all events are there.
     std::optional<uint64_t> judged_until() const;
+
+    // The job's outermost loop, if there is one, and what each call site had live in its rounds.
+    std::optional<accounts::Iterations> iterations;
 
     std::optional<uint64_t> first_gap;  // the last time before a gap in the order of events
     std::unordered_map<uint32_t, NamedStack> stacks;
@@ -121,6 +127,9 @@ public:
     ProcessReading(trace::EventSource& source, symbolize::Symbolizer& symbolizer, const ProgressReport& progress);
     ~ProcessReading();
     ProcessReading(ProcessReading&&) noexcept;
+    // The same events once more, if the job has a loop: what each call site had live in its rounds. Before resolve().
+    bool wants_iterations() const;
+    void read_iterations(trace::EventSource& source, symbolize::Symbolizer& symbolizer, const ProgressReport& progress);
     // After symbolizer.resolve().
     ProcessAnalysis named(const symbolize::Symbolizer& symbolizer) &&;
 
@@ -133,6 +142,7 @@ struct AnalysisOptions {
     std::optional<std::string> path;  // a trace directory or one process's file in it; nothing: the newest trace here
     symbolize::SearchPaths symbols;
     bool look_up_symbols = true;  // false: only names kept in the trace
+    bool iterations = false;      // look for the job's loop, which reads everything twice; verdicts need it
     ProgressReport progress;
 };
 

@@ -46,6 +46,33 @@ ProcessReading::ProcessReading(trace::EventSource& source, symbolize::Symbolizer
     }
 }
 
+bool ProcessReading::wants_iterations() const {
+    return accounts::find_marker(parts_->analysis.accounts).has_value();
+}
+
+void ProcessReading::read_iterations(trace::EventSource& source, symbolize::Symbolizer& symbolizer,
+                                     const ProgressReport& progress) {
+    ProcessAnalysis& analysis = parts_->analysis;
+    const auto marker = accounts::find_marker(analysis.accounts);
+    if (!marker) return;
+    accounts::Accountant accountant;
+    accounts::IterationCounts counts(analysis.accounts, *marker);
+    accountant.attach(counts);
+    std::vector<trace::Event> batch;
+    while (source.next_batch(batch)) {
+        // A running job has gone on since the first pass: that is not part of this analysis.
+        while (!batch.empty() && batch.back().sequence > analysis.accounts.last.ticket) batch.pop_back();
+        accountant.add(batch);
+        if (progress) progress(source.bytes_done(), source.bytes_total());
+    }
+    accountant.finish(analysis.status);
+    analysis.iterations = counts.result(accountant);
+    for (const auto& [site, series] : analysis.iterations->sites) {
+        for (const auto& release : series.releases) parts_->stacks.add(source.definitions(), release.stack);
+    }
+    parts_->stacks.want(symbolizer);
+}
+
 ProcessAnalysis ProcessReading::named(const symbolize::Symbolizer& symbolizer) && {
     ProcessAnalysis analysis = std::move(parts_->analysis);
     analysis.stacks = parts_->stacks.named(symbolizer, analysis.frames);

@@ -14,6 +14,7 @@
 #include "analyzer/accounts/handles.h"
 #include "analyzer/accounts/leaks.h"
 #include "analyzer/accounts/peak.h"
+#include "analyzer/accounts/rhythm.h"
 #include "analyzer/accounts/threads.h"
 #include "analyzer/instant/page_footprint.h"
 
@@ -26,6 +27,7 @@ struct Accountant::Parts {
     Threads threads;
     CallSites sites{&replay.sites()};
     Peak peak{&replay.sites()};
+    Rhythm rhythm;
     instant::PageFootprint footprint;
     DeviceSamples samples{peak, footprint, replay.pools()};
     Failures failures{sites, peak, samples, threads};
@@ -51,8 +53,8 @@ Accountant::Accountant() : parts_(std::make_unique<Parts>()) {
     Parts& parts = *parts_;
     // The order matters: samples reads peak and footprint, failures reads peak and samples.
     for (replay::Observer* observer :
-         std::initializer_list<replay::Observer*>{&parts.sites, &parts.peak, &parts.footprint, &parts.samples,
-                                                  &parts.failures, &parts.handles, &parts.at_exit}) {
+         std::initializer_list<replay::Observer*>{&parts.sites, &parts.peak, &parts.rhythm, &parts.footprint,
+                                                  &parts.samples, &parts.failures, &parts.handles, &parts.at_exit}) {
         parts.replay.attach(*observer);
     }
 }
@@ -135,6 +137,11 @@ Accounts Accountant::accounts() const {
     out.totals = parts.peak.totals();
     out.timelines = parts.peak.timelines();
     out.sites = parts.sites.sites(parts.peak);
+    for (SiteId site = 0; site < out.sites.size(); ++site) {
+        out.sites[site].repeats = parts.rhythm.repeats(site);
+        out.sites[site].larger = parts.rhythm.larger(site);
+        out.sites[site].smaller = parts.rhythm.smaller(site);
+    }
     out.leaks = left_by_site(parts.replay.live(), parts.at_exit, parts.threads, out.sites);
     out.handles = parts.handles.handles();
     parts.add_left(out);
@@ -168,6 +175,11 @@ Accounts Accountant::accounts() const {
     out.stopped = parts.stopped;
     out.finished = parts.finished;
     return out;
+}
+
+void Accountant::for_each_left(const std::function<void(const Allocation&)>& visit) const {
+    parts_->replay.live().for_each(visit);
+    for (const auto& [id, allocation] : parts_->at_exit.left()) visit(allocation);
 }
 
 const replay::Replay& Accountant::replay() const {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -25,6 +26,8 @@ public:
     void finish(const trace::SourceStatus& status);
     // The numbers so far; may be asked for at any time (live views), costs O(live + sites).
     Accounts accounts() const;
+    // Everything left behind, as Accounts::leaks counts it, in no order. After finish().
+    void for_each_left(const std::function<void(const Allocation&)>& visit) const;
     // The live set behind them, and a place for further observers (exports). Attach before the first add().
     const replay::Replay& replay() const;
     void attach(replay::Observer& observer);

@@ -71,6 +71,8 @@ struct Site {
     uint64_t lifetime_sum = 0;
     std::vector<uint32_t> threads;  // that allocated here, in order of appearance; at most kSiteThreads
     bool more_threads = false;
+    // Allocations after which the thread had done the same as before (rhythm.h); larger, smaller than the one before.
+    uint64_t repeats = 0, larger = 0, smaller = 0;
     uint64_t failures = 0;            // refused attempts at this site
     uint64_t failures_recovered = 0;  // … after which the same thread obtained the same
 

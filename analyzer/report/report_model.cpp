@@ -40,7 +40,7 @@ void add_leaks(ProcessReport& report, const Options& options) {
         const Quantity quantity = key.quantity();
         if (is_leak_quantity(quantity)) add(report.in_flight, leak.in_flight);
         if (leak.live.count == 0) continue;
-        if (kept_by_runtime(process, key)) {
+        if (process.kept_by_runtime(key)) {
             add(report.kept_by_runtime, leak.live);
             continue;
         }
@@ -127,18 +127,6 @@ void add_site_tables(ProcessReport& report, const Options& options) {
 
 bool is_leak_quantity(Quantity quantity) {
     return quantity != Quantity::Handle && quantity != Quantity::AddressSpace;
-}
-
-bool kept_by_runtime(const ProcessAnalysis& process, const accounts::SiteKey& site) {
-    const bool loaded = site.kind == Kind::Module || site.kind == Kind::Library || site.kind == Kind::PrimaryContext;
-    if (!loaded) return false;
-    if (site.label != trace::kNoName) {
-        // Asked for by name (cudaLibraryLoadData, …), or on the way of any other call?
-        const std::string name = site.label < process.names.size() ? process.names[site.label] : "";
-        return name.rfind("cudaLibrary", 0) != 0;
-    }
-    const NamedStack& stack = process.stack(site.stack);
-    return !stack.frames.empty() && process.frames[stack.frames[0]].vendor;
 }
 
 Report build_report(const Analysis& analysis, const Options& options) {

@@ -102,7 +102,5 @@ Report build_report(const Analysis& analysis, const Options& options);
 
 // Memory whose bytes a leak summary counts.
 bool is_leak_quantity(accounts::Quantity quantity);
-// Loaded by the CUDA runtime for the program, and never meant to be given back before the end.
-bool kept_by_runtime(const ProcessAnalysis& process, const accounts::SiteKey& site);
 
 }  // namespace vramtrace::report

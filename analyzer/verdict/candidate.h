@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analyzer/analysis.h"
+
+namespace vramtrace::verdict {
+
+// WHAT A VERDICT IS PASSED ON: one call site by name. Sites whose stacks read the same are one, over threads, devices and
+// addresses; their numbers are added round by round.
+struct Candidate {
+    const ProcessAnalysis* process = nullptr;
+    const NamedStack* stack = nullptr;
+    uint32_t stack_id = 0;
+    std::string key;
+    accounts::Kind kind = accounts::Kind::DeviceMemory;
+    std::vector<accounts::SiteId> sites;
+    uint8_t device = trace::kNoDevice;  // if all are on one
+    accounts::Amount left, allocated, live, own_peak;
+    accounts::Amount freed_with_context;  // in the middle of the run, not at exit
+    uint64_t larger = 0, smaller = 0;
+    accounts::Moment first, last;
+
+    // Rounds of the job's loop; empty if it has none. Index 0 is what came before the first iteration.
+    std::vector<uint64_t> trough_bytes, trough_count, born, survivor_count, survivor_bytes;
+    std::vector<accounts::SiteSeries::Release> releases;
+    uint64_t stride = 1;
+    uint64_t iterations = 0;
+
+    accounts::Quantity quantity() const { return replay::quantity_of(kind); }
+    // "step() at train.py:33", or the API's name if there is no stack.
+    std::string place() const;
+};
+
+std::vector<Candidate> candidates_of(const ProcessAnalysis& process);
+
+// The first rounds build caches, workspaces and optimizer state: a tenth of all, at least two and at most ten, and the
+// round before the loop.
+size_t warm_up_rounds(size_t rounds);
+
+}  // namespace vramtrace::verdict
