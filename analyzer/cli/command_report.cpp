@@ -50,6 +50,7 @@ int report_trace(const ReportOptions& options) {
     wanted.path = existing_trace(trace_to_read(options.trace));
     wanted.symbols = search_paths(options.symbols);
     wanted.look_up_symbols = !options.no_symbols;
+    wanted.iterations = true;
     Analysis analysis;
     {
         Progress progress("reading");

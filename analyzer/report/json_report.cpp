@@ -4,6 +4,7 @@
 #include "analyzer/print/json_writer.h"
 #include "analyzer/print/units.h"
 #include "analyzer/report/json_sections.h"
+#include "analyzer/report/verdict_section.h"
 
 namespace vramtrace::report {
 
@@ -100,6 +101,7 @@ void write_process(JsonWriter& json, const ProcessReport& report) {
     json.object();
     write_identity(json, *report.process);
     write_recording(json, *report.process);
+    write_findings(json, report);
     write_leaks(json, report);
     write_devices(json, report);
     write_sites(json, report);

@@ -141,6 +141,7 @@ Report build_report(const Analysis& analysis, const Options& options) {
         }
         ProcessReport part;
         part.process = &process;
+        part.findings = verdict::judge(process);
         add_leaks(part, options);
         add_devices(part, options);
         add_site_tables(part, options);

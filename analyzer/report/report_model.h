@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/analysis.h"
+#include "analyzer/verdict/verdicts.h"
 
 // WHAT A REPORT SAYS, sorted and cut once for text and JSON alike. Nothing is added up here but rows of call sites.
 namespace vramtrace::report {
@@ -76,10 +77,11 @@ struct DeviceReport {
 
 struct ProcessReport {
     const ProcessAnalysis* process = nullptr;
-    accounts::Amount leaked;                // memory of this process left at its end: sum of `by_quantity`
-    std::vector<QuantityLeak> by_quantity;  // device, managed, host-pinned, host-registered
-    accounts::Amount kept_by_runtime;       // modules that the CUDA runtime loaded and keeps to the end: no leak
-    accounts::Amount in_flight;             // releases under way at the end: no leak
+    std::vector<verdict::Finding> findings;  // worst first
+    accounts::Amount leaked;                 // memory of this process left at its end: sum of `by_quantity`
+    std::vector<QuantityLeak> by_quantity;   // device, managed, host-pinned, host-registered
+    accounts::Amount kept_by_runtime;        // modules that the CUDA runtime loaded and keeps to the end: no leak
+    accounts::Amount in_flight;              // releases under way at the end: no leak
     Table leaks;
     Table address_space;  // reservations left: addresses, not memory
     Table handles;        // streams, events, modules, openings, … left

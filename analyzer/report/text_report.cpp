@@ -7,6 +7,7 @@
 #include "analyzer/print/printable.h"
 #include "analyzer/print/units.h"
 #include "analyzer/report/text_sections.h"
+#include "analyzer/report/verdict_section.h"
 
 namespace vramtrace::report {
 
@@ -155,9 +156,9 @@ void write_text(std::ostream& out, const Report& report) {
         first = false;
         out << header_section(process) << judgement_section(process);
         if (in_detail(process)) {
-            out << leak_section(process, report.options) << peak_section(process, report.options)
-                << failure_section(process, report.options) << device_section(process, report.options)
-                << churn_section(process) << handle_section(process) << "\n";
+            out << verdict_section(process, report.options) << leak_section(process, report.options)
+                << peak_section(process, report.options) << failure_section(process, report.options)
+                << device_section(process, report.options) << churn_section(process) << handle_section(process) << "\n";
         }
         out << summary_lines(process, several);
     }

@@ -33,8 +33,14 @@ std::string Candidate::place() const {
     if (stack == nullptr || stack->missing || stack->frames.empty()) {
         return process->api(process->accounts.sites[sites.front()].key) + " (no call stack)";
     }
-    const NamedFrame& frame = process->frames[stack->frames[stack->headline]];
-    return frame.title() + " at " + frame.place();
+    // The next frame too: what allocates is often a helper that many call.
+    const auto told = [&](size_t index) {
+        const NamedFrame& frame = process->frames[stack->frames[index]];
+        return frame.title() == frame.place() ? frame.title() : frame.title() + " at " + frame.place();
+    };
+    std::string text = told(stack->headline);
+    if (stack->headline + 1 < stack->frames.size()) text += " ← " + told(stack->headline + 1);
+    return text;
 }
 
 std::vector<Candidate> candidates_of(const ProcessAnalysis& process) {

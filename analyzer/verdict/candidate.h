@@ -32,7 +32,7 @@ struct Candidate {
     uint64_t iterations = 0;
 
     accounts::Quantity quantity() const { return replay::quantity_of(kind); }
-    // "step() at train.py:33", or the API's name if there is no stack.
+    // "empty() at tensor.h:12 ← step() at train.cpp:33", or the API's name if there is no stack.
     std::string place() const;
 };
 

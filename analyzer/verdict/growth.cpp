@@ -35,7 +35,8 @@ std::optional<Finding> growth(const Candidate& candidate) {
     // Few rounds are all needed; then only the one before the loop is left out.
     const size_t skip = std::min(warm_up_rounds(rounds), rounds - accounts::kLeastIterations);
     const auto& troughs = counted ? candidate.trough_count : candidate.trough_bytes;
-    const Slope slope = robust_slope(std::span(troughs).subspan(skip));
+    // The last round is not over, and the end of the program may have ended what lived in it.
+    const Slope slope = robust_slope(std::span(troughs).subspan(skip, rounds - skip - 1));
     if (slope.per_step <= 0 || slope.rising < kRising) return std::nullopt;
     const uint64_t survivors = sum(std::span(candidate.survivor_count).subspan(skip));
     const uint64_t survivor_bytes = sum(std::span(candidate.survivor_bytes).subspan(skip));
@@ -52,10 +53,10 @@ std::optional<Finding> growth(const Candidate& candidate) {
     const std::string each = counted ? decimal(finding.survivors_per_iteration) + " more"
                                      : print::bytes(static_cast<uint64_t>(finding.bytes_per_iteration)) + " more";
     finding.title = "growth: " + each + " every iteration from " + candidate.place();
-    finding.evidence.push_back(decimal(finding.survivors_per_iteration) + " survivors an iteration over " +
-                               print::counted(seen, "iteration", "iterations") +
-                               " after warm-up: " + print::counted(survivors, "piece", "pieces") + ", " +
-                               print::exact_bytes(survivor_bytes));
+    finding.evidence.push_back("survivors an iteration: " + decimal(finding.survivors_per_iteration) + ", over " +
+                               print::counted(seen, "iteration", "iterations") + " after warm-up (" +
+                               print::counted(survivors, "piece", "pieces") + ", " +
+                               print::exact_bytes(survivor_bytes) + ")");
     const double per_iteration = slope.per_step / static_cast<double>(candidate.stride);
     finding.evidence.push_back("the least that was live in each iteration rises by " +
                                (counted ? decimal(per_iteration) : print::bytes(static_cast<uint64_t>(per_iteration))) +

@@ -26,6 +26,19 @@ constexpr char kStandard[] = R"(train (pid 4711 on node1) exited with code 0, re
   command  ./train --epochs 3
   trace    49 events, none lost; hooks active on driver 13.0; device 0: GPU-A, 80.0 GiB
 
+VERDICTS, worst first
+  no loop was found in the job's allocations: growth cannot be judged
+  [leak] left at exit: 4.00 MiB in 2 pieces of device memory from Tensor::empty(unsigned long) at tensor.h:12 ← load_weights(Model&) at model.cpp:33
+      2 allocations, 0 freed
+      too few iterations were seen to say whether it grows
+  [leak] left at exit: 4.00 KiB in 1 piece of pinned host memory from train+0x999
+      1 allocation, 0 freed
+  [note] left at exit: 1.00 GiB in 1 piece of address range from Tensor::empty(unsigned long) at tensor.h:12 ← load_weights(Model&) at model.cpp:33
+      1 allocation, 0 freed
+  [note] handles: 1 × stream never closed, from Tensor::empty(unsigned long) at tensor.h:12 ← load_weights(Model&) at model.cpp:33
+      1 made, 0 ended; created and never destroyed
+      → Destroy it, or keep one and use it again.
+
 LEFT AT THE END, by call site
   4.00 MiB (4,194,304 bytes) in 2 allocations: device memory by cudaMalloc → cuMemAlloc_v2, device 0
     0.000001 s … 0.000002 s, thread 4711
