@@ -8,7 +8,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(g++ cmake ninja-build pkg-config git ca-certificates python3 libunwind-dev libdw-dev libelf-dev zlib1g-dev
-          liblzma-dev libbz2-dev libspdlog-dev catch2 libzstd-dev libcli11-dev nlohmann-json3-dev libbenchmark-dev strace)
+          liblzma-dev libbz2-dev libspdlog-dev catch2 libzstd-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libbenchmark-dev strace)
 for option in "$@"; do
     case $option in
     --with-checks) packages+=(clang-format ccache) ;;

@@ -6,11 +6,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <iostream>
 #include <memory>
 #include <thread>
 
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/exit_codes.h"
+#include "analyzer/cli/gate_options.h"
 #include "analyzer/cli/job.h"
 #include "analyzer/cli/log.h"
 #include "analyzer/cli/preload.h"
@@ -40,6 +42,7 @@ constexpr char kRunHelp[] = R"(Examples:
   vramtrace run ./train --epochs 3
   vramtrace run -o trace-%n -- mpirun -n 4 ./train     every process it starts is recorded
   VRAMTRACE_STACK_DEPTH=32 vramtrace run -- python train.py
+  vramtrace run --check -- ./tests                     23 if it leaks, 24 if that cannot be judged
 
 The job's standard output is untouched; one line on stderr at the end says where the trace is. The exit code is the job's;
 if a signal killed the job, the same signal kills `run`. 125: vramtrace failed, 126: the command cannot be executed,
@@ -51,6 +54,8 @@ struct RunOptions {
     bool quiet = false;
     bool overwrite = false;
     bool no_symbols = false;
+    bool check = false;
+    GateOptions gate;
     SymbolOptions symbols;
 };
 
@@ -144,11 +149,24 @@ void say_end(const RunOptions& options, const Job& job, const std::string& direc
     files::remove(directory, ignored);  // only if it is empty
 }
 
+// Closed when it fails: without a trace there is no verdict.
+int judged(const RunOptions& options, const std::string& directory) {
+    GateOptions gate = options.gate;
+    gate.symbols = options.symbols;
+    gate.no_symbols = options.no_symbols;
+    if (!holds_events(directory)) {
+        spdlog::error("cannot judge: no CUDA allocation was recorded");
+        return kCannotJudge;
+    }
+    return run_gate(gate, directory, std::cerr);  // standard output is the job's
+}
+
 int run(const RunOptions& options, const std::vector<std::string>& command) {
     if (command.empty()) {
         spdlog::error("run needs a command: vramtrace run -- ./program ARGUMENTS");
         return kUsage;
     }
+    if (options.check && !gate_is_sound(options.gate)) return kUsage;
     Job job;
     job.command = command;
 
@@ -198,6 +216,8 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
     if (own_record && !write_run_record(directory, command, end, false))
         spdlog::warn("cannot write {}/run.json", directory);
     say_end(options, job, directory, !named);
+    // The job's own failure says more than the gate's.
+    if (options.check && end.signal == 0 && end.exit_code == 0) return judged(options, directory);
     end_like(end);
 }
 
@@ -217,6 +237,9 @@ void add_run(CLI::App& program, Chosen& chosen) {
     command->add_flag("--overwrite", options->overwrite, "Remove a finished trace that lies in DIR");
     command->add_flag("--no-symbols", options->no_symbols, "Do not look up names of call stacks at the end");
     command->add_option("--library", options->library, "The libvramtrace.so to preload")->type_name("FILE");
+    command->add_flag("--check", options->check,
+                      "Judge the trace as `check` does; if the job itself ended well, the exit code is the gate's");
+    add_gate_options(*command, options->gate);
     add_symbol_options(*command, options->symbols);
     command->callback(
         [options, &chosen] { chosen.action = [options, &chosen] { return run(*options, chosen.tail); }; });

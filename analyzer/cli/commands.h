@@ -17,6 +17,7 @@ struct Chosen {
 // One command a file. Each adds itself with its options and help to the program.
 void add_run(CLI::App& program, Chosen& chosen);
 void add_report(CLI::App& program, Chosen& chosen);
+void add_check(CLI::App& program, Chosen& chosen);
 void add_dump(CLI::App& program, Chosen& chosen);
 void add_symbolize(CLI::App& program, Chosen& chosen);
 void add_doctor(CLI::App& program, Chosen& chosen);

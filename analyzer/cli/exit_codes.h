@@ -9,8 +9,8 @@ constexpr int kFailed = 1;        // could not do what was asked (cannot write, 
 constexpr int kUsage = 2;         // the command line is wrong
 constexpr int kNoTrace = 3;       // there is no trace where one was looked for
 constexpr int kUnreadable = 4;    // there is one, but it is of no use: damaged from the start, foreign, newer
-constexpr int kGateFailed = 23;   // reserved for `check`: a limit was exceeded
-constexpr int kCannotJudge = 24;  // reserved for `check`: the trace does not allow a verdict
+constexpr int kGateFailed = 23;   // `check`, `run --check`: a limit was exceeded
+constexpr int kCannotJudge = 24;  // `check`, `run --check`: the trace allows no verdict
 // `run`, like env(1):
 constexpr int kRunFailed = 125;        // vramtrace itself failed before the command was started
 constexpr int kCannotExecute = 126;    // the command was found but cannot be executed

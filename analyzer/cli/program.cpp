@@ -25,10 +25,12 @@ constexpr char kExamples[] = R"(Examples:
   vramtrace report                         what the newest trace says: leaks, peak, churn, failures
   vramtrace report -n 20 --by function     longer tables, rows grouped by function
   vramtrace report --json | jq .leak_summary
+  vramtrace check --leaked-bytes 0         fail if a byte leaked (for CI)
   vramtrace doctor                         will it work here, and what will be seen
 
 Without `run`: LD_PRELOAD=/path/to/libvramtrace.so VRAMTRACE_DIR=trace ./train, then `vramtrace report trace`.
-Exit codes: 0 good, 1 failed, 2 usage, 3 no trace, 4 trace unreadable; `run` gives the job's own (docs/exit-codes.md).)";
+Exit codes: 0 good, 1 failed, 2 usage, 3 no trace, 4 trace unreadable; `check`: 23 gate failed, 24 cannot judge; `run` gives the
+job's own (docs/exit-codes.md).)";
 
 // `run` must not look into the job's command line: everything from the first word that is no option of run's own, or
 // from "--" on, is the job's.
@@ -58,6 +60,7 @@ void add_symbol_options(CLI::App& command, SymbolOptions& options) {
     command
         .add_option("--debug-dir", options.debug_directories,
                     "Directory with separate debug files by build-id, may be given often (default /usr/lib/debug)")
+        ->allow_extra_args(false)
         ->type_name("DIR");
     command.add_option("--sysroot", options.sysroot, "Look for the job's binaries below this directory")
         ->type_name("DIR");
@@ -74,6 +77,7 @@ int run_program(int argc, char** argv) {
     Chosen chosen;
     add_run(program, chosen);
     add_report(program, chosen);
+    add_check(program, chosen);
     add_dump(program, chosen);
     add_symbolize(program, chosen);
     add_doctor(program, chosen);

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/gate/can_judge.h"
+
+#include "analyzer/print/units.h"
+
+namespace vramtrace::gate {
+namespace {
+
+bool made_memory(const ProcessAnalysis& process) {
+    for (const accounts::Total& total : process.accounts.totals) {
+        if (total.quantity != accounts::Quantity::Handle && total.allocated.count > 0) return true;
+    }
+    return process.accounts.failures_total > 0;
+}
+
+}  // namespace
+
+std::vector<std::string> obstacles(const Analysis& analysis) {
+    std::vector<std::string> reasons;
+    bool any = false;
+    for (const ProcessAnalysis& process : analysis.processes) {
+        const std::string who = process.facts.title() + " (pid " + std::to_string(process.status.identity.pid) + ")";
+        any = any || made_memory(process);
+        if (process.end.running()) reasons.push_back(who + " is still running");
+        if (const auto until = process.judged_until()) {
+            reasons.push_back(who + " lost " + print::counted(process.lost_events(), "event", "events") +
+                              (process.accounts.stopped ? " or stopped recording" : "") +
+                              ": what they were about cannot be known");
+        }
+        for (const accounts::TextNote& note : process.accounts.notes) {
+            if (note.kind == trace::EventKind::BlindSpot) reasons.push_back(who + ": " + process.text(note.text));
+        }
+        for (const std::string& warning : process.status.warnings) reasons.push_back(who + ": " + warning);
+    }
+    for (const std::string& warning : analysis.warnings) reasons.push_back(warning);
+    if (!any) reasons.emplace_back("no CUDA allocation was recorded: is this the job that was meant?");
+    return reasons;
+}
+
+}  // namespace vramtrace::gate
