@@ -3,13 +3,13 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 #include <system_error>
 
 #include "analyzer/print/json_writer.h"
-#include "analyzer/symbolize/vendor_libraries.h"
 
 namespace vramtrace::gate {
 namespace {
@@ -46,7 +46,7 @@ std::string site_fingerprint(const ProcessAnalysis& process, const verdict::Find
         // Of drivers and runtimes only that they are there: their insides change with every release.
         if (frame.vendor) continue;
         fingerprint.add(frame.function.empty() ? frame.title() : frame.function);
-        fingerprint.add(symbolize::file_name(frame.file));
+        fingerprint.add(std::filesystem::path(frame.file).filename().string());
     }
     return fingerprint.text();
 }
