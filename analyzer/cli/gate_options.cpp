@@ -12,6 +12,7 @@
 #include "analyzer/cli/log.h"
 #include "analyzer/cli/progress.h"
 #include "analyzer/cli/read_trace.h"
+#include "analyzer/cli/version.h"
 #include "analyzer/gate/amounts.h"
 #include "analyzer/gate/results/results.h"
 #include "trace/container/input_error.h"
@@ -39,8 +40,12 @@ constexpr std::array<LimitOption, 9> kLimits = {
      {"failed-allocations", Unit::Count, "Refused allocations that were not recovered"},
      {"handles", Unit::Count, "Handles never closed (IPC, registrations, modules, …)"}}};
 
-using Writer = void (*)(std::ostream&, const gate::Decision&);
-const std::map<std::string, Writer> kFormats = {{"text", gate::write_text}, {"json", gate::write_json}};
+using Writer = void (*)(std::ostream&, const gate::Decision&, const gate::Context&);
+const std::map<std::string, Writer> kFormats = {{"text", gate::write_text},
+                                                {"json", gate::write_json},
+                                                {"junit", gate::write_junit},
+                                                {"sarif", gate::write_sarif},
+                                                {"github", gate::write_github}};
 
 std::optional<uint64_t> count_of(const std::string& text) {
     if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos)
@@ -119,6 +124,13 @@ std::pair<Writer, std::string> output_of(const std::string& text) {
     return {format->second, text.substr(equals + 1)};
 }
 
+gate::Context context_of(const GateOptions& options) {
+    std::error_code error;
+    const std::string root = options.source_root.empty() ? "." : options.source_root;
+    return {std::filesystem::absolute(root, error).lexically_normal().string(),
+            options.file.empty() ? kDefaultFile : options.file, kVersion};
+}
+
 Analysis analysed(const GateOptions& options, const std::string& trace) {
     AnalysisOptions wanted;
     wanted.path = trace;
@@ -150,6 +162,10 @@ void add_gate_options(CLI::App& command, GateOptions& options) {
     std::vector<std::string> formats;
     for (const auto& [name, writer] : kFormats) formats.push_back(name);
     command.add_option("--format", options.format, "Form of the verdict")->check(CLI::IsMember(formats));
+    command
+        .add_option("--source-root", options.source_root,
+                    "The repository, for places in SARIF and GitHub (default: here)")
+        ->type_name("DIR");
     command.add_option("--output-file", options.outputs, "The same in another form, may be given often")
         ->allow_extra_args(false)
         ->type_name("FORMAT=FILE");
@@ -178,11 +194,12 @@ int run_gate(const GateOptions& options, const std::string& trace, std::ostream&
             decision.outcome = gate::Outcome::CannotJudge;
             decision.obstacles.emplace_back(error.what());
         }
-        kFormats.at(options.format)(out, decision);
+        const gate::Context context = context_of(options);
+        kFormats.at(options.format)(out, decision, context);
         for (const std::string& output : options.outputs) {
             const auto [write, path] = output_of(output);
             std::ofstream file(path);
-            write(file, decision);
+            write(file, decision, context);
             file.flush();
             if (!file) throw std::runtime_error(path + " cannot be written");
         }

@@ -17,6 +17,7 @@ struct GateOptions {
     std::vector<std::string> suppressions;      // files
     std::string baseline, write_baseline;
     std::string format = "text";
+    std::string source_root;           // the repository; empty: the current directory
     std::vector<std::string> outputs;  // "FORMAT=FILE"
     SymbolOptions symbols;
     bool no_symbols = false;

@@ -40,7 +40,7 @@ void write_offender(print::JsonWriter& json, const Offender& offender) {
 
 }  // namespace
 
-void write_json(std::ostream& out, const Decision& decision) {
+void write_json(std::ostream& out, const Decision& decision, const Context&) {
     print::JsonWriter json(out);
     json.object().member("tool", "vramtrace gate").member("schema_version", kGateSchema);
     json.member("outcome", outcome_name(decision.outcome)).member("sentence", decision.sentence());

@@ -25,7 +25,7 @@ void write_suppressions(std::ostream& out, const Decision& decision) {
 
 }  // namespace
 
-void write_text(std::ostream& out, const Decision& decision) {
+void write_text(std::ostream& out, const Decision& decision, const Context&) {
     for (const std::string& obstacle : decision.obstacles)
         out << "cannot judge: " << print::printable(obstacle) << "\n";
     for (const RuleResult& rule : decision.rules) {

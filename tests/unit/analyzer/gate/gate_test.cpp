@@ -124,7 +124,7 @@ TEST_CASE("suppressions cover whole findings within their limits and time, and s
         cache.pattern = "nothing like it";
         const Decision decision = suppressed(cache);
         std::ostringstream text;
-        write_text(text, decision);
+        write_text(text, decision, {});
         CHECK_THAT(text.str(), ContainsSubstring("unused"));
     }
 }
@@ -175,8 +175,8 @@ TEST_CASE("the same job, twenty times the same answer", "[gate]") {
         const Analysis analysis = leaking_job();
         std::ostringstream text, json;
         const Decision decision = decide(analysis, with(Limits::usual()));
-        write_text(text, decision);
-        write_json(json, decision);
+        write_text(text, decision, {});
+        write_json(json, decision, {});
         if (i == 0) first = text.str() + json.str();
         REQUIRE(text.str() + json.str() == first);
     }
