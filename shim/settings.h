@@ -13,6 +13,8 @@
       "Trace directory, created if missing; %h host, %p pid, %t start in seconds since 1970, %n rank, %% a per cent") \
     X(STACK_DEPTH, Number, stack_depth, 128, 1, 1024, "Frames kept of each call stack; deeper ones are marked cut")   \
     X(FREE_STACKS, Switch, free_stacks, 1, 0, 1, "Record call stacks of releases too")                                \
+    X(PYTHON_STACKS, Switch, python_stacks, 1, 0, 1,                                                                  \
+      "Record the Python frames of a call stack beside the native ones")                                              \
     X(BUFFER_LIMIT, Bytes, buffer_limit, 512ULL << 20, 1ULL << 18, 1ULL << 36,                                        \
       "Bytes of events that may wait for the collector, per process; beyond it events are lost and counted")          \
     X(DEFINITIONS_LIMIT, Bytes, definitions_limit, 256ULL << 20, 1ULL << 20, (1ULL << 32) - 4096,                     \

@@ -90,6 +90,55 @@ std::vector<std::string> frames_of(Bytes body) {
     return frames;
 }
 
+struct CodeObject {
+    trace::CodeObjectBody head;
+    std::string file, name;
+    Bytes table;
+};
+
+// Lengths that do not fit are cut: what is there is shown.
+CodeObject code_object_of(Bytes body) {
+    CodeObject code;
+    Bytes rest = take(body, code.head);
+    const auto part = [&](uint32_t bytes) {
+        const Bytes got = rest.first(std::min<size_t>(bytes, rest.size()));
+        rest = rest.subspan(got.size());
+        return got;
+    };
+    code.file = text_of(part(code.head.file_bytes));
+    code.name = text_of(part(code.head.name_bytes));
+    code.table = part(code.head.table_bytes);
+    return code;
+}
+
+const char* form_text(trace::LineTable form) {
+    switch (form) {
+        case trace::LineTable::Lnotab:
+            return "lnotab";
+        case trace::LineTable::Pep626:
+            return "pep626";
+        case trace::LineTable::Location:
+            return "location";
+        case trace::LineTable::None:
+            break;
+    }
+    return "none";
+}
+
+std::string python_text(uint16_t version) {
+    return std::to_string(version >> 8) + "." + std::to_string(version & 0xff);
+}
+
+std::string hex_digits(Bytes bytes) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    std::string text;
+    for (const std::byte byte : bytes) {
+        text += kDigits[std::to_integer<unsigned>(byte) >> 4];
+        text += kDigits[std::to_integer<unsigned>(byte) & 15];
+    }
+    return text;
+}
+
 // What a definition says, in one line.
 std::string definition_line(DefinitionKind kind, Bytes body) {
     if (kind == DefinitionKind::Stack) {
@@ -104,6 +153,17 @@ std::string definition_line(DefinitionKind kind, Bytes body) {
         return text_of(rest.subspan(id_bytes)) + " build-id " + symbolize::build_id_text(rest.data(), id_bytes) +
                " bias " + print::hex(head.bias) + " at " + print::hex(head.start) + "-" + print::hex(head.end) +
                " generation " + std::to_string(head.generation);
+    }
+    if (kind == DefinitionKind::CodeObject) {
+        const CodeObject code = code_object_of(body);
+        return code.name + " at " + code.file + ":" + std::to_string(code.head.first_line) + " Python " +
+               python_text(code.head.python) + " " + form_text(code.head.form) + " table of " +
+               std::to_string(code.table.size()) + " bytes";
+    }
+    if (kind == DefinitionKind::JoinedStack) {
+        trace::JoinedStackBody head;
+        take(body, head);
+        return "native #" + std::to_string(head.native) + " python #" + std::to_string(head.python);
     }
     if (kind == DefinitionKind::Device) {
         trace::DeviceBody head;
@@ -173,6 +233,15 @@ public:
             json.key("frames").array();
             for (const std::string& frame : frames_of(body)) json.value(frame);
             json.end();
+        } else if (kind == DefinitionKind::CodeObject) {
+            const CodeObject code = code_object_of(body);
+            json.member("file", code.file).member("name", code.name).member("first_line", code.head.first_line);
+            json.member("python", python_text(code.head.python)).member("form", form_text(code.head.form));
+            json.member("table", hex_digits(code.table));
+        } else if (kind == DefinitionKind::JoinedStack) {
+            trace::JoinedStackBody joined;
+            take(body, joined);
+            json.member("native", joined.native).member("python_stack", joined.python);
         } else {
             json.member("text", definition_line(kind, body));
         }

@@ -41,6 +41,8 @@ public:
     // The unpacked rules of a row of kind Slow.
     bool rules(uintptr_t pc, FrameRules& rules) const;
 
+    const ModuleList& modules() const { return modules_; }
+
     // Generated code comes and goes without a dlclose: from time to time the list is read again when some is met.
     void met_generated_code();
 

@@ -163,6 +163,7 @@ void walk_with_all_registers(CodeMap& code, trace::DefinitionTable& definitions,
     stack.count = walk.kept();
     stack.flags = static_cast<uint16_t>(walk.flags() | (walk.cut() ? trace::kStackTruncated : 0));
     stack.loss = walk.loss();
+    stack.interrupted = walk.interrupted();
     stack.hash = hash_frames(frames, walk.kept());
 }
 

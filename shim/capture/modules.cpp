@@ -267,6 +267,7 @@ bool ModuleList::resolve(Module& module, trace::DefinitionTable& definitions) {
                            {{&body, sizeof(body)}, {build_id, image.build_id_bytes}, {path.bytes, path.size}});
     if (id == 0) return false;
     module.definition.store(id, std::memory_order_release);  // pairs with the acquire of whoever uses `image`
+    met_.fetch_add(1, std::memory_order_release);            // pairs with the acquire in met()
     return true;
 }
 

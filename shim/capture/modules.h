@@ -67,6 +67,12 @@ public:
     // The known module around `pc`, or null. Lock-free.
     Module* find(uintptr_t pc) const;
 
+    // Modules that have a definition, because an instruction pointer lay in them. Grows only.
+    uint32_t met() const { return met_.load(std::memory_order_acquire); }  // pairs with the release in resolve()
+    // All known ones, in the order in which they were seen.
+    uint32_t count() const { return count_.load(std::memory_order_acquire); }
+    const Module& at(uint32_t index) const { return modules_.load(std::memory_order_acquire)[index]; }
+
     // Reads the kernel's list; adds modules, and the generated code around `pc` if it lies in such. `changed` becomes
     // true if a module that had a definition is gone. The caller holds the lock. False: the list could not be read.
     bool read(uintptr_t pc, uint32_t generation, bool& changed);
@@ -82,6 +88,7 @@ private:
     const char* keep(const char* text, size_t bytes);
 
     std::atomic<uint32_t> count_;  // release in add(), pairs with the acquire in find()
+    std::atomic<uint32_t> met_;
     uint64_t readings_;
     std::atomic<Module*> modules_;  // kMaxModules; release in allocate(), pairs with the acquire in find()
     char* line_buffer_;

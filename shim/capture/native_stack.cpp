@@ -183,7 +183,9 @@ Outcome walk_and_remember(CodeMap& code, trace::DefinitionTable& definitions, co
     if (end == TwoRegisterWalk::End::NeedsAllRegisters) return Outcome::NeedsAllRegisters;
     const bool joined = end == TwoRegisterWalk::End::Joined;
     stack.walked = walk.steps();
+    stack.interrupted = walk.interrupted();
     if (joined && walk.steps() == 0 && memo.met_whole()) {
+        use_frames(stack, memo.frames(), memo.kept(), depth, memo.flags());
         stack.id = memo.id_for(depth);
         if (stack.id != 0) return Outcome::Done;
     }
@@ -232,6 +234,7 @@ NativeStack walk_native_stack(CodeMap& code, trace::DefinitionTable& definitions
             stack.flags = static_cast<uint16_t>(walk.flags() | (walk.cut() ? trace::kStackTruncated : 0));
             stack.hash = hash_frames(stack.frames, stack.count);
             stack.loss = walk.loss();
+            stack.interrupted = walk.interrupted();
             return stack;
         }
     }

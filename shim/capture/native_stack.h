@@ -60,6 +60,7 @@ struct NativeStack {
     trace::Loss loss = trace::Loss::Count;  // Count: none
     uint64_t hash = 0;                      // StackHash of the frames
     trace::DefinitionId id = 0;             // not 0: the same stack as last time, whose id this is
+    bool interrupted = false;               // a signal handler is at work on this stack
     bool remembered = false;                // memo.set_id() is welcome
     unsigned walked = 0;                    // steps that were really made with the memo; for tests
 };

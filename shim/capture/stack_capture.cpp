@@ -5,6 +5,7 @@
 
 #include "shim/arena.h"
 #include "shim/capture/native_stack.h"
+#include "shim/capture/python_stack.h"
 #include "shim/capture/raw_calls.h"
 #include "shim/capture/stack_table.h"
 #include "shim/capture/thread_slots.h"
@@ -56,11 +57,10 @@ CapturedStack lost(trace::Loss why) {
     return {0, why};
 }
 
-CapturedStack capture_from(const StartRegisters& start, CaptureState& state, WalkSpace& space,
-                           trace::DefinitionTable& definitions, unsigned depth) {
+CapturedStack capture_native(const StartRegisters& start, CaptureState& state, WalkSpace& space,
+                             trace::DefinitionTable& definitions, unsigned depth, NativeStack& stack) {
     if (depth < 1) depth = 1;
     if (depth > WalkSpace::kFrames) depth = WalkSpace::kFrames;
-    NativeStack stack;
     // Once more if modules were found gone in the middle: the frames before that may name them.
     constexpr int kTries = 3;
     for (int i = 0; i < kTries; ++i) {
@@ -78,10 +78,24 @@ CapturedStack capture_from(const StartRegisters& start, CaptureState& state, Wal
     return {id, trace::Loss::Count};
 }
 
+// The native stack `captured`, with the thread's Python frames beside it if it has any.
+CapturedStack add_python(const CapturedStack& captured, const NativeStack& native, CaptureState& state,
+                         PythonStacks& python, const ThreadSlotUse& slot, trace::DefinitionTable& definitions,
+                         unsigned depth) {
+    if (!python.may_have_frames(state.code.modules(), definitions)) return captured;
+    PythonSpace* space = slot.python();
+    if (space == nullptr) return captured;
+    const PythonStack stack = python.take(state.code.modules(), state.stacks, definitions, *space, depth, native);
+    if (stack.id == 0) return stack.loss == trace::Loss::Count ? captured : CapturedStack{captured.id, stack.loss};
+    const trace::DefinitionId joined = python.join(captured.id, stack.id, definitions, *space);
+    if (joined == 0) return {captured.id, trace::Loss::DefinitionFull};
+    return {joined, captured.loss};
+}
+
 }  // namespace
 
 // Not inlined: the walk leaves out the function that it starts in.
-[[gnu::noinline]] CapturedStack capture_stack(trace::DefinitionTable& definitions, unsigned depth) {
+[[gnu::noinline]] CapturedStack capture_stack(trace::DefinitionTable& definitions, unsigned depth, WithPython python) {
     const auto frame = reinterpret_cast<uintptr_t>(__builtin_frame_address(0));
     if (thread_state.capturing && !was_abandoned(frame)) return lost(trace::Loss::StackNested);
     const Capturing capturing(frame);
@@ -91,7 +105,11 @@ CapturedStack capture_from(const StartRegisters& start, CaptureState& state, Wal
     if (state == nullptr) return lost(trace::Loss::StackFailed);
     const ThreadSlotUse slot(state->slots);
     if (slot.space() == nullptr) return lost(trace::Loss::StackFailed);
-    return capture_from(start, *state, *slot.space(), definitions, depth);
+    NativeStack native;
+    const CapturedStack captured = capture_native(start, *state, *slot.space(), definitions, depth, native);
+    auto* interpreters = python == WithPython::Yes ? root_object<PythonStacks>(RootSlot::Python) : nullptr;
+    if (interpreters == nullptr) return captured;
+    return add_python(captured, native, *state, *interpreters, slot, definitions, depth);
 }
 
 }  // namespace vramtrace::shim

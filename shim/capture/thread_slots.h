@@ -7,6 +7,7 @@
 
 #include "shim/arena.h"
 #include "shim/capture/native_stack.h"
+#include "shim/capture/python_stack.h"
 
 // ROOM FOR THE CAPTURES IN PROGRESS, outside of the job's stacks (a signal stack may have two pages) and without
 // anything that would have to be given back when a thread ends: a capture takes the slot that its thread's address
@@ -16,7 +17,8 @@ namespace vramtrace::shim {
 // Usable when zero-filled.
 struct alignas(64) ThreadSlot {
     std::atomic<uintptr_t> owner;  // thread pointer of the capture in progress; 0: free
-    WalkSpace* space;  // the owner's; made by the first one. Remembers the slot's last walk, whoever's it was
+    WalkSpace* space;     // the owner's; made by the first one. Remembers the slot's last walk, whoever's it was
+    PythonSpace* python;  // the same for Python frames; made when there is an interpreter
 };
 
 // Usable when zero-filled.
@@ -42,6 +44,7 @@ public:
             slot_ = &slot;
             if (slot.space == nullptr) slot.space = arena_new<WalkSpace>();
             if (!taken && slot.space != nullptr) slot.space->memo.forget();
+            if (!taken && slot.python != nullptr) slot.python->forget();
             return;
         }
     }
@@ -53,6 +56,11 @@ public:
 
     // Null: no slot is free, or no memory.
     WalkSpace* space() const { return slot_ == nullptr ? nullptr : slot_->space; }
+    PythonSpace* python() const {
+        if (slot_ == nullptr) return nullptr;
+        if (slot_->python == nullptr) slot_->python = arena_new<PythonSpace>();
+        return slot_->python;
+    }
 
 private:
     ThreadSlot* slot_ = nullptr;

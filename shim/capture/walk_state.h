@@ -32,6 +32,7 @@ public:
     uint16_t flags() const { return flags_; }
     trace::Loss loss() const { return loss_; }
     bool cut() const { return cut_; }  // more frames than the limit
+    bool interrupted() const { return interrupted_; }
 
 protected:
     // Own frames are stepped over but not kept, so the number of steps needs a bound of its own.
@@ -80,6 +81,7 @@ protected:
     }
 
     Step follow_interrupted(uint64_t pc, uint64_t sp) {
+        interrupted_ = true;
         if (!memory_->contains(sp) && !change_stack(sp & ~7ULL)) return Step::Lost;
         return pc == 0 ? Step::Lost : Step::Next;
     }
@@ -96,7 +98,8 @@ protected:
     uint16_t flags_ = 0;
     trace::Loss loss_ = trace::Loss::Count;
     bool cut_ = false;
-    bool nowhere_ = false;  // the walk ended where no code is mapped (now)
+    bool interrupted_ = false;  // a signal handler is at work on this stack
+    bool nowhere_ = false;      // the walk ended where no code is mapped (now)
 
 private:
     [[gnu::noinline]] bool no_row(CodeMap::Found found) {

@@ -82,6 +82,7 @@ bool open(Recording& recording) {
     while (recording.instance == 0);
     recording.stack_depth = recording.settings->stack_depth;
     recording.free_stacks = recording.settings->free_stacks;
+    recording.python_stacks = recording.settings->python_stacks;
     fill_identity(recording.identity);
     Refusal refusal = make_trace_directory(recording);
     if (refusal.what == nullptr) {

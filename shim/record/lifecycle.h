@@ -29,6 +29,7 @@ struct Recording {
     uint32_t instance;                  // thread_state.instance of threads that have been here
     uint32_t stack_depth;
     bool free_stacks;
+    bool python_stacks;
     std::atomic<uint64_t> next_check;  // CLOCK_MONOTONIC ns: when somebody looks at the collector's heartbeat again
     trace::SegmentChain chain;
     trace::DefinitionTable definitions;

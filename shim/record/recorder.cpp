@@ -71,12 +71,12 @@ void count(Recording& recording, Loss reason) {
 trace::DefinitionId take_stack(Recording& recording) {
     const auto& full = recording.chain.first()->losses[static_cast<size_t>(Loss::DefinitionFull)];
     const uint64_t full_before = full.load(std::memory_order_relaxed);
-    const CapturedStack stack = capture_stack(recording.definitions, recording.stack_depth);
-    if (stack.id != 0) return stack.id;
+    const CapturedStack stack = capture_stack(recording.definitions, recording.stack_depth,
+                                              recording.python_stacks ? WithPython::Yes : WithPython::No);
     // The definition table counts its own refusals.
     const bool counted = stack.loss == Loss::DefinitionFull && full.load(std::memory_order_relaxed) != full_before;
     if (stack.loss < Loss::Count && !counted) count(recording, stack.loss);
-    return 0;
+    return stack.id;
 }
 
 }  // namespace
