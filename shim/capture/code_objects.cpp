@@ -132,8 +132,9 @@ trace::DefinitionId CodeObjects::define(const CodeFingerprint& fingerprint, cons
     trace::CodeObjectBody body;
     body.first_line = static_cast<uint32_t>(fingerprint.words[4] >> 32);
     body.python = layout.version;
+    SafeMemory memory;
     uintptr_t name = fingerprint.words[2];
-    if (layout.code_qualified != PythonLayout::kNone && !SafeMemory::load(code + layout.code_qualified, name))
+    if (layout.code_qualified != PythonLayout::kNone && !memory.load(code + layout.code_qualified, name))
         name = fingerprint.words[2];
     body.file_bytes = static_cast<uint32_t>(copy_python_text(fingerprint.words[1], layout, scratch.text,
                                                              sizeof(scratch.text), scratch.file, sizeof(scratch.file)));
@@ -143,7 +144,7 @@ trace::DefinitionId CodeObjects::define(const CodeFingerprint& fingerprint, cons
     uint64_t bytes = 0;
     const uintptr_t table = fingerprint.words[3];
     const size_t rest = sizeof(body) + body.file_bytes + body.name_bytes;
-    if (!SafeMemory::load(table + PythonLayout::kObjectSize, bytes) || bytes > trace::kMaxDefinitionBytes - rest)
+    if (!memory.load(table + PythonLayout::kObjectSize, bytes) || bytes > trace::kMaxDefinitionBytes - rest)
         bytes = 0;  // no line table: the first line alone
     const auto with_table_in = [&](char* copy) {
         if (copy != nullptr && bytes != 0 && safe_copy(copy, table + PythonLayout::kBytesData, bytes)) {

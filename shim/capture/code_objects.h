@@ -32,13 +32,13 @@ struct CodeFingerprint {
 
     // False: cannot be read.
     template <typename Memory>
-    [[gnu::always_inline]] bool read(uintptr_t code, const PythonLayout& layout) {
+    [[gnu::always_inline]] bool read(uintptr_t code, const PythonLayout& layout, Memory& memory) {
         uint32_t line = 0, version = 0;
         words[0] = code;
-        if (!Memory::load(code + layout.code_file, words[1]) || !Memory::load(code + layout.code_name, words[2]) ||
-            !Memory::load(code + layout.code_table, words[3]) || !Memory::load(code + layout.code_first_line, line))
+        if (!memory.load(code + layout.code_file, words[1]) || !memory.load(code + layout.code_name, words[2]) ||
+            !memory.load(code + layout.code_table, words[3]) || !memory.load(code + layout.code_first_line, line))
             return false;
-        if (layout.code_version != PythonLayout::kNone && !Memory::load(code + layout.code_version, version))
+        if (layout.code_version != PythonLayout::kNone && !memory.load(code + layout.code_version, version))
             return false;
         words[4] = static_cast<uint64_t>(line) << 32 | version;
         return true;

@@ -23,7 +23,7 @@ namespace vramtrace::shim {
 struct PlainMemory {
     static constexpr uintptr_t kFirstPage = 4096;
     template <typename T>
-    [[gnu::always_inline]] static bool load(uintptr_t address, T& value) {
+    [[gnu::always_inline]] bool load(uintptr_t address, T& value) {
         if (address < kFirstPage) [[unlikely]]
             return false;
         memcpy(&value, reinterpret_cast<const void*>(address), sizeof(value));
@@ -31,12 +31,39 @@ struct PlainMemory {
     }
 };
 
-// For what may be anything.
-struct SafeMemory {
+// For what may be anything. Frames and code objects are asked for many small things: a few windows spare most of the copying.
+class SafeMemory {
+public:
     template <typename T>
-    static bool load(uintptr_t address, T& value) {
-        return safe_copy(&value, address, sizeof(value));
+    bool load(uintptr_t address, T& value) {
+        const uintptr_t base = address & ~(kWindow - 1);
+        if (address - base + sizeof(value) > kWindow) return safe_copy(&value, address, sizeof(value));
+        Window* window = window_of(base);
+        if (window == nullptr) return false;
+        memcpy(&value, window->bytes + (address - base), sizeof(value));
+        return true;
     }
+
+private:
+    static constexpr uintptr_t kWindow = 128;  // lies in one page
+    static constexpr unsigned kWindows = 8;
+    struct Window {
+        uintptr_t base = 0;
+        char bytes[kWindow];
+    };
+    Window* window_of(uintptr_t base) {
+        for (Window& window : windows_) {
+            if (window.base == base && base != 0) return &window;
+        }
+        Window& oldest = windows_[next_++ % kWindows];
+        oldest.base = 0;
+        if (!safe_copy(oldest.bytes, base, sizeof(oldest.bytes))) return nullptr;
+        oldest.base = base;
+        return &oldest;
+    }
+
+    Window windows_[kWindows];
+    unsigned next_ = 0;
 };
 
 struct PythonPlace {
@@ -55,13 +82,14 @@ public:
         Broken,  // what comes next cannot be
     };
 
-    PythonChain(const PythonLayout& layout, uintptr_t code_type) : layout_(layout), code_type_(code_type) {}
+    PythonChain(const PythonLayout& layout, uintptr_t code_type, Memory& memory)
+        : layout_(layout), code_type_(code_type), memory_(memory) {}
 
     // False: the thread state cannot be read.
     bool begin(uintptr_t thread_state) {
         uintptr_t head = 0;
-        if (!Memory::load(thread_state + layout_.thread_frame, head)) return false;
-        if (layout_.cframe_frame != PythonLayout::kNone && !Memory::load(head + layout_.cframe_frame, head))
+        if (!memory_.load(thread_state + layout_.thread_frame, head)) return false;
+        if (layout_.cframe_frame != PythonLayout::kNone && !memory_.load(head + layout_.cframe_frame, head))
             return false;
         frame_ = head;
         return true;
@@ -72,18 +100,18 @@ public:
         for (unsigned skipped = 0; skipped < kMostSkipped; ++skipped) {
             if (frame_ == 0) return Next::End;
             const uintptr_t frame = frame_;
-            if (!Memory::load(frame + layout_.frame_previous, frame_)) return Next::Broken;
+            if (!memory_.load(frame + layout_.frame_previous, frame_)) return Next::Broken;
             uint8_t owner = 0, entry = 0;
             if (layout_.frame_owner != PythonLayout::kNone) {
-                if (!Memory::load(frame + layout_.frame_owner, owner)) return Next::Broken;
+                if (!memory_.load(frame + layout_.frame_owner, owner)) return Next::Broken;
                 if (owner >= layout_.shim_owner) return Next::Entry;
             }
-            if (layout_.frame_entry != PythonLayout::kNone && !Memory::load(frame + layout_.frame_entry, entry))
+            if (layout_.frame_entry != PythonLayout::kNone && !memory_.load(frame + layout_.frame_entry, entry))
                 return Next::Broken;
             uintptr_t type = 0;
-            if (!Memory::load(frame + layout_.frame_code, place.code)) return Next::Broken;
+            if (!memory_.load(frame + layout_.frame_code, place.code)) return Next::Broken;
             place.code &= ~static_cast<uintptr_t>(layout_.tag_bits);
-            if (!Memory::load(place.code + PythonLayout::kObjectType, type) || type != code_type_) return Next::Broken;
+            if (!memory_.load(place.code + PythonLayout::kObjectType, type) || type != code_type_) return Next::Broken;
             int64_t offset = 0;
             if (!read_offset(frame, place.code, offset)) return Next::Broken;
             if (owner != kOwnedByGenerator && !is_complete(place.code, offset)) {
@@ -106,11 +134,11 @@ private:
     [[gnu::always_inline]] bool read_offset(uintptr_t frame, uintptr_t code, int64_t& offset) {
         if (layout_.position == CodePosition::Pointer) {
             uintptr_t at = 0;
-            if (!Memory::load(frame + layout_.frame_position, at)) return false;
+            if (!memory_.load(frame + layout_.frame_position, at)) return false;
             offset = static_cast<int64_t>(at - (code + layout_.code_start));
         } else {
             int32_t index = 0;
-            if (!Memory::load(frame + layout_.frame_position, index)) return false;
+            if (!memory_.load(frame + layout_.frame_position, index)) return false;
             offset = layout_.position == CodePosition::Units ? int64_t{index} * 2 : index;
         }
         return offset < kLargestOffset && offset > -kLargestOffset;
@@ -118,11 +146,12 @@ private:
     [[gnu::always_inline]] bool is_complete(uintptr_t code, int64_t offset) {
         if (layout_.code_first_traceable == PythonLayout::kNone) return true;
         int32_t first = 0;
-        return Memory::load(code + layout_.code_first_traceable, first) && offset >= int64_t{first} * 2;
+        return memory_.load(code + layout_.code_first_traceable, first) && offset >= int64_t{first} * 2;
     }
 
     const PythonLayout& layout_;
     const uintptr_t code_type_;
+    Memory& memory_;
     uintptr_t frame_ = 0;
 };
 

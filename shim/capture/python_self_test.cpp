@@ -69,7 +69,8 @@ bool table_extent(trace::LineTable form, uintptr_t data, uint64_t bytes, uint64_
 
 class CodeTest {
 public:
-    CodeTest(const PythonLayout& layout, const PythonTypes& types) : layout_(layout), types_(types) {}
+    CodeTest(const PythonLayout& layout, const PythonTypes& types, SafeMemory& memory)
+        : layout_(layout), types_(types), memory_(memory) {}
 
     const char* run(const PythonPlace& place) const {
         if (const char* wrong = names(place.code)) return wrong;
@@ -77,12 +78,12 @@ public:
         if (!code_size(place.code, size) || size == 0 || size > kLongestCode) return "a code object has no code";
         if (place.offset >= size) return "a frame runs outside of its code";
         int32_t line = 0;
-        if (!SafeMemory::load(place.code + layout_.code_first_line, line) || line < 0 || line > kLastLine)
+        if (!memory_.load(place.code + layout_.code_first_line, line) || line < 0 || line > kLastLine)
             return "a first line cannot be";
         uintptr_t table = 0;
         uint64_t bytes = 0, extent = 0;
         if (!object(place.code + layout_.code_table, types_.bytes, table) ||
-            !SafeMemory::load(table + PythonLayout::kObjectSize, bytes) || bytes > kLongestTable)
+            !memory_.load(table + PythonLayout::kObjectSize, bytes) || bytes > kLongestTable)
             return "a line table is not bytes";
         if (!table_extent(layout_.form, table + PythonLayout::kBytesData, bytes, extent))
             return "a line table has another form";
@@ -95,7 +96,7 @@ public:
 private:
     bool object(uintptr_t field, uintptr_t type, uintptr_t& found) const {
         uintptr_t its_type = 0;
-        return SafeMemory::load(field, found) && SafeMemory::load(found + PythonLayout::kObjectType, its_type) &&
+        return memory_.load(field, found) && memory_.load(found + PythonLayout::kObjectType, its_type) &&
                its_type == type;
     }
     const char* names(uintptr_t code) const {
@@ -104,15 +105,14 @@ private:
             uintptr_t text = 0;
             uint64_t length = 0;
             uint32_t state = 0;
-            if (!object(code + field, types_.text, text) ||
-                !SafeMemory::load(text + PythonLayout::kTextLength, length) ||
-                !SafeMemory::load(text + PythonLayout::kTextState, state))
+            if (!object(code + field, types_.text, text) || !memory_.load(text + PythonLayout::kTextLength, length) ||
+                !memory_.load(text + PythonLayout::kTextState, state))
                 return "a name is not a str";
             constexpr uint32_t kCompact = 1U << 5;
             const uint32_t kind = (state >> 2) & 7;
             char last = 0;
             if (length > kLongestText || (state & kCompact) == 0 || (kind != 1 && kind != 2 && kind != 4) ||
-                !SafeMemory::load(text + layout_.text_ascii + length, last))
+                !memory_.load(text + layout_.text_ascii + length, last))
                 return "a name is no str of a kind that is known";
         }
         return nullptr;
@@ -121,15 +121,16 @@ private:
         if (layout_.code_bytes != PythonLayout::kNone) {
             uintptr_t bytes = 0;
             return object(code + layout_.code_bytes, types_.bytes, bytes) &&
-                   SafeMemory::load(bytes + PythonLayout::kObjectSize, size);
+                   memory_.load(bytes + PythonLayout::kObjectSize, size);
         }
-        if (!SafeMemory::load(code + PythonLayout::kObjectSize, size)) return false;
+        if (!memory_.load(code + PythonLayout::kObjectSize, size)) return false;
         size *= 2;
         return true;
     }
 
     const PythonLayout& layout_;
     const PythonTypes& types_;
+    SafeMemory& memory_;
 };
 
 }  // namespace
@@ -138,9 +139,10 @@ const char* test_python_layout(const PythonLayout& layout, const PythonTypes& ty
                                unsigned& frames) {
     using Chain = PythonChain<SafeMemory>;
     frames = 0;
-    Chain chain(layout, types.code);
+    SafeMemory memory;
+    Chain chain(layout, types.code, memory);
     if (!chain.begin(thread_state)) return "the thread state cannot be read";
-    const CodeTest test(layout, types);
+    const CodeTest test(layout, types, memory);
     for (unsigned step = 0; step < kMostSteps && frames < kMostFrames; ++step) {
         PythonPlace place;
         switch (chain.next(place)) {

@@ -26,7 +26,8 @@ template <typename Memory>
 PythonStack PythonStacks::walk(const Interpreter& interpreter, uintptr_t thread_state, StackTable& stacks,
                                trace::DefinitionTable& definitions, PythonSpace& space, unsigned depth) {
     using Chain = PythonChain<Memory>;
-    Chain chain(interpreter.layout, interpreter.types.code);
+    Memory memory;
+    Chain chain(interpreter.layout, interpreter.types.code, memory);
     if (!chain.begin(thread_state)) return {};
     trace::Frame* frames = space.frames[1 - space.last];
     unsigned kept = 0, run = 0;  // run: the first frame of the evaluation that we are in
@@ -46,7 +47,7 @@ PythonStack PythonStacks::walk(const Interpreter& interpreter, uintptr_t thread_
                 break;
             }
             CodeFingerprint fingerprint;
-            if (!fingerprint.read<Memory>(place.code, interpreter.layout)) {
+            if (!fingerprint.read(place.code, interpreter.layout, memory)) {
                 flags |= trace::kStackIncomplete;
                 break;
             }
@@ -89,11 +90,10 @@ PythonStack PythonStacks::take(const ModuleList& modules, StackTable& stacks, tr
         if (thread_state == 0) continue;
         const bool interrupted = may_be_interrupted(*interpreter, native);
         if (state == InterpreterState::Untested) {
-            // What a handler finds half made proves nothing either way.
-            if (interrupted) continue;
             unsigned frames = 0;
             const char* wrong = test_python_layout(interpreter->layout, interpreter->types, thread_state, frames);
-            if (wrong == nullptr && frames == 0) continue;
+            // What a handler finds half made is no proof of a wrong layout.
+            if (wrong == nullptr ? frames == 0 : interrupted) continue;
             interpreter->settle(wrong == nullptr ? InterpreterState::Ready : InterpreterState::Off, wrong, definitions);
             state = interpreter->state.load(std::memory_order_acquire);
             if (state == InterpreterState::Off) continue;

@@ -20,6 +20,7 @@ class Frame:
 class PythonTrace:
     def __init__(self, rows):
         self.events = [row for row in rows if "ticket" in row]
+        self.decoded = {}
         self.definitions = {(row["pid"], row["definition"]): row for row in rows if "definition" in row}
 
     def facts(self, key):
@@ -35,6 +36,12 @@ class PythonTrace:
         """(native frames as (module row, offset), Python frames) of an event; None for one that it has not."""
         if event["stack"] == 0:
             return None, None
+        key = event["pid"], event["stack"]
+        if key not in self.decoded:
+            self.decoded[key] = self._decode(event)
+        return self.decoded[key]
+
+    def _decode(self, event):
         row = self.definitions[event["pid"], event["stack"]]
         if row["kind"] == "Stack":
             return list(self._raw(event["pid"], event["stack"])), None

@@ -6,7 +6,8 @@ import pathlib
 import subprocess
 
 DESCRIBE = ("import sys, sysconfig, json; print(json.dumps({'version': sys.version_info[:3], 'executable': "
-            "sys.executable, 'name': sys.implementation.name, "
+            "sys.executable, 'name': sys.implementation.name, 'prefix': sys.prefix, "
+            "'library': '/'.join(map(str, sysconfig.get_config_vars('LIBDIR', 'INSTSONAME'))), "
             "'free_threaded': bool(sysconfig.get_config_var('Py_GIL_DISABLED'))}))")
 FIRST, LAST = (3, 8), (3, 14)
 
@@ -19,6 +20,8 @@ class Interpreter:
         self.name = facts["name"]
         self.executable = facts["executable"]
         self.free_threaded = facts["free_threaded"]
+        self.prefix = facts["prefix"]
+        self.library = facts["library"] if ".so" in facts["library"] and os.path.exists(facts["library"]) else None
 
     @property
     def frames_are_read(self):

@@ -36,7 +36,9 @@ public:
         table_->attach(file_, nullptr, &full_);
     }
     ~MemoryDefinitions() {
-        shim::root_slot(shim::RootSlot::Capture)->store(nullptr);  // what is cached names ids of this table
+        // What is cached names ids of this table.
+        shim::root_slot(shim::RootSlot::Capture)->store(nullptr);
+        shim::root_slot(shim::RootSlot::Python)->store(nullptr);
         munmap(file_, bytes_ + trace::kDefinitionFileHeaderBytes);
     }
     MemoryDefinitions(const MemoryDefinitions&) = delete;
