@@ -71,7 +71,7 @@ class PythonStacks(Case):
         self.trace = self.directory / name
 
     def compare(self, trace, records, depth=DEPTH):
-        """Every allocation of `records` with its stack in the trace: {case: [what differs]} and how many were compared."""
+        """Every allocation of `records` against the trace: {case: [what differs]}, and how many had their runs counted."""
         events = {event["size"]: event for event in trace.events if event["kind"] == "DeviceAlloc"}
         wrong = collections.defaultdict(list)
         loops, checked_loops = EvaluationLoops(), 0
@@ -93,7 +93,7 @@ class PythonStacks(Case):
                 if evaluations:
                     checked_loops += 1
                     if sum(f.entered for f in frames) != evaluations or not frames[-1].entered:
-                        wrong[record["case"]].append(f"{record['size']}: {evaluations} evaluation loops, frames {frames}")
+                        wrong[record["case"]].append(f"{record['size']}: {evaluations} loops, frames {frames}")
         return wrong, checked_loops
 
     def test_every_allocation_as_traceback_says(self):
@@ -131,7 +131,7 @@ class PythonStacks(Case):
                     depth = (event["size"] - STRESS_BASE) // 8
                     if names[:depth + 2] != ["walk"] * (depth + 1) + ["walker"]:
                         wrong.append((event["size"], names))
-                told(f"{interpreter}: {walks} allocations at 40 depths beside {made} code objects made, {len(wrong)} wrong")
+                told(f"{interpreter}: {walks} allocations at 40 depths, {made} code objects made, {len(wrong)} wrong")
                 self.assertFalse(wrong, wrong[:3])
 
     def test_handler_that_interrupts_the_interpreter(self):
@@ -146,17 +146,22 @@ class PythonStacks(Case):
                 self.assertEqual(len(refused), int(self.output))
                 self.assertGreater(len(refused), 20)
                 stacks = [trace.stacks(event)[1] for event in refused]
-                told(f"{interpreter}: {len(refused)} interruptions, {sum(s is not None for s in stacks)} with Python frames")
-                self.assertGreater(sum(s is not None for s in stacks), len(refused) * 9 // 10)
+                taken = sum(s is not None for s in stacks)
+                told(f"{interpreter}: {len(refused)} interruptions, {taken} with Python frames")
+                self.assertGreater(taken, len(refused) * 9 // 10)
                 for frame in {repr(f): f for stack in stacks for f in stack or ()}.values():
+                    # ctypes was in the middle of the call that set the timer; a module begins on line 0 since 3.12.
+                    if pathlib.Path(frame.file).is_absolute() and not frame.file.endswith("python_interrupted.py"):
+                        self.assertIn("ctypes", frame.file)
+                        continue
                     name = frame.name.split(".")[-1].strip("<>")
                     known = name.startswith("made") or name in ("module", "lambda", "listcomp") or \
                         f"def {name}(" in source or f"class {name}:" in source
                     self.assertTrue(known, frame)
-                    self.assertTrue(frame.line is None or 0 < frame.line <= source.count("\n"), frame)
+                    self.assertTrue(frame.line is None or 0 <= frame.line <= source.count("\n"), frame)
 
     def test_interpreter_that_comes_late_and_goes(self):
-        """A program loads libpython with its symbols kept to itself; threads with and without Python; finalized, unloaded."""
+        """A program loads libpython, its symbols kept to itself; threads with and without Python; finalized, unloaded."""
         tried = 0
         for interpreter in READ:
             if interpreter.library is None:
@@ -168,7 +173,8 @@ class PythonStacks(Case):
                                             PYTHONHOME=interpreter.prefix)
                 self.assertEqual(result.returncode, 0, result.stdout + result.stderr)
                 trace = PythonTrace(dump(self.trace))
-                stacks = {event["size"]: trace.stacks(event)[1] for event in trace.events if event["kind"] == "DeviceAlloc"}
+                stacks = {event["size"]: trace.stacks(event)[1] for event in trace.events
+                          if event["kind"] == "DeviceAlloc"}
                 expected = [("inner", 2), ("outer", 4), ("<module>", 1)]
                 for size in (5001, 5004, 5005, 5009, 5011):
                     self.assertIsNone(stacks[size], size)
