@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <sys/mman.h>
+
 #include <cstring>
-#include <deque>
-#include <memory>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,10 @@ public:
         set_head(0);
     }
 
+    ~FakePython() { munmap(memory_, kMemory); }
+    FakePython(const FakePython&) = delete;
+    FakePython& operator=(const FakePython&) = delete;
+
     bool known() const { return known_; }
     shim::PythonLayout& layout() { return layout_; }
     const shim::PythonTypes& types() const { return types_; }
@@ -35,8 +40,11 @@ public:
     }
 
     uintptr_t object(size_t bytes) {
-        auto& memory = memory_.emplace_back(bytes + 16);
-        return reinterpret_cast<uintptr_t>(memory.data());
+        used_ = (used_ + 15) & ~size_t{15};
+        const uintptr_t made = reinterpret_cast<uintptr_t>(memory_) + used_;
+        used_ += bytes + 16;
+        if (used_ > kMemory) throw std::bad_alloc();
+        return made;
     }
 
     // A str of characters of 1, 2 or 4 bytes.
@@ -111,7 +119,11 @@ private:
     bool known_ = false;
     shim::PythonTypes types_;
     uintptr_t thread_state_ = 0;
-    std::deque<std::vector<char>> memory_;
+    // Not the heap: what is read through windows looks at the neighbourhood, too.
+    static constexpr size_t kMemory = 256U << 20;
+    char* memory_ = static_cast<char*>(
+        mmap(nullptr, kMemory, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    size_t used_ = 0;
     std::vector<uintptr_t> frames_;
 };
 
