@@ -177,7 +177,7 @@ private:
         if (segments_.empty()) return;
         const size_t at = pick(segments_.size());
         Segment& segment = segments_[at];
-        if (segment.expandable || (!blocks_in(segment).empty() && pick(8) != 0)) return;
+        if (segment.expandable || (!blocks_in(segment).empty() && pick(3) != 0)) return;
         const uint64_t ticket = job.device_free(segment.address);
         if (pick(5) == 0) {  // refused: nothing changes, but the driver's memory is back by the refusal only
             ++refused;
