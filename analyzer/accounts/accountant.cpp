@@ -112,6 +112,7 @@ void Accountant::Parts::add_left(Accounts& out) const {
     for (const Leak& leak : out.leaks) {
         Site& site = out.sites[leak.site];
         site.left = leak.live;
+        site.left_segments = leak.segments;
         pieces[{site.key.kind, site.key.device}] += leak.live.count;
         for (Total& total : out.totals) {
             if (total.device == site.key.device && total.quantity == site.quantity()) add(total.left, leak.live);

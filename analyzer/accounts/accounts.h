@@ -64,6 +64,7 @@ struct Site {
     std::array<Amount, replay::kEndings> ended;
     Amount in_flight;
     Amount left;           // never freed by the program: see Leak::live
+    Amount left_segments;  // of these: see Leak::segments
     uint64_t largest = 0;  // largest single allocation
     Moment first, last;    // first and last allocation
     // Churn: allocations that ended by a free, and how long they lived (ns). The median is that of a histogram with

@@ -178,6 +178,7 @@ void write_devices(JsonWriter& json, const ProcessReport& report) {
         json.member("time_ns", any ? process.since_start(device.device_total->peak_moment.time) : 0);
         write_table(json, "by_site", process, device.peak, false);
         json.end();
+        write_tensor_blocks(json, process, device);
         if (device.instant != nullptr) {
             write_decomposition(json, "use_at_end", process, device.instant->now);
             write_decomposition(json, "use_at_peak", process, device.instant->at_peak);

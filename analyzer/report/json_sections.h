@@ -10,6 +10,7 @@ namespace vramtrace::report {
 void write_leaks(print::JsonWriter& json, const ProcessReport& report);
 void write_devices(print::JsonWriter& json, const ProcessReport& report);
 void write_tensors(print::JsonWriter& json, const ProcessReport& report);
+void write_tensor_blocks(print::JsonWriter& json, const ProcessAnalysis& process, const DeviceReport& device);
 void write_sites(print::JsonWriter& json, const ProcessReport& report);  // churn, failures, totals
 
 // Pieces that several parts use.

@@ -1,35 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <string>
+
 #include "analyzer/report/json_sections.h"
 
 namespace vramtrace::report {
 namespace {
 
-using accounts::BlockMetric;
 using accounts::BlockPool;
 using accounts::BlockTable;
 using accounts::Gauge;
 using print::JsonWriter;
 
-void write_gauge(JsonWriter& json, const char* key, const Gauge& gauge) {
-    json.key(key).object();
-    json.member("current", gauge.current).member("peak", gauge.peak);
-    json.member("allocated", gauge.gained).member("freed", gauge.lost);
-    json.end();
+// As torch.cuda.memory_stats() names and nests it, in one flat object.
+void write_gauge(JsonWriter& json, const std::string& name, const char* pool, const Gauge& gauge) {
+    const std::string stem = name + "." + pool + ".";
+    json.member((stem + "current").c_str(), gauge.current).member((stem + "peak").c_str(), gauge.peak);
+    json.member((stem + "allocated").c_str(), gauge.gained).member((stem + "freed").c_str(), gauge.lost);
 }
 
-void write_metric(JsonWriter& json, const char* key, const BlockMetric& metric) {
-    json.key(key).object();
-    write_gauge(json, "bytes", metric.bytes);
-    write_gauge(json, "count", metric.count);
-    json.end();
-}
-
-void write_pool(JsonWriter& json, const char* key, const BlockPool& pool) {
-    json.key(key).object();
-    write_metric(json, "allocated", pool.allocated);
-    write_metric(json, "reserved", pool.reserved);
-    write_metric(json, "inactive_split", pool.split);
-    json.end();
+void write_pool(JsonWriter& json, const char* name, const BlockPool& pool) {
+    write_gauge(json, "allocation", name, pool.allocated.count);
+    write_gauge(json, "allocated_bytes", name, pool.allocated.bytes);
+    write_gauge(json, "segment", name, pool.reserved.count);
+    write_gauge(json, "reserved_bytes", name, pool.reserved.bytes);
+    write_gauge(json, "active", name, pool.allocated.count);
+    write_gauge(json, "active_bytes", name, pool.allocated.bytes);
+    write_gauge(json, "inactive_split", name, pool.split.count);
+    write_gauge(json, "inactive_split_bytes", name, pool.split.bytes);
 }
 
 void write_check(JsonWriter& json, const char* key, const ProcessAnalysis& process, const replay::SelfCheck& check) {
@@ -53,12 +50,15 @@ void write_segments(JsonWriter& json, const char* key, const instant::SegmentSum
     json.end();
 }
 
-void write_allocator(JsonWriter& json, const ProcessAnalysis& process, const BlockTable& table) {
-    json.key("allocator").object();
-    json.member("out_of_memory", table.out_of_memory).member("alloc_retries", table.retries);
+void write_table_of(JsonWriter& json, const ProcessAnalysis& process, const BlockTable& table) {
+    json.key("memory_stats").object();
     write_pool(json, "all", table.all);
-    write_pool(json, "small_pool", table.small);
-    write_pool(json, "large_pool", table.large);
+    if (table.state.device_said) {
+        write_pool(json, "small_pool", table.small);
+        write_pool(json, "large_pool", table.large);
+    }
+    json.member("num_ooms", table.out_of_memory).member("num_alloc_retries", table.retries);
+    json.end();
     json.key("offloaded").object();
     json.member("bytes", table.state.offloaded_bytes).member("count", table.state.offloaded_count);
     json.member("segment_bytes", table.offloaded_segment_bytes).end();
@@ -67,7 +67,6 @@ void write_allocator(JsonWriter& json, const ProcessAnalysis& process, const Blo
     json.member("framework_names_device", table.state.device_said);
     write_check(json, "check_allocated", process, table.state.allocated);
     write_check(json, "check_reserved", process, table.state.reserved);
-    json.end();
 }
 
 }  // namespace
@@ -84,32 +83,10 @@ void write_tensors(JsonWriter& json, const ProcessReport& report) {
     }
     json.end();
     write_table(json, "left", process, tensors.left, true);
-    json.key("devices").array();
-    for (const DeviceReport& device : report.devices) {
-        if (device.blocks == nullptr) continue;
-        json.object().member("device", static_cast<unsigned>(device.device));
-        const bool any = device.tensor_total != nullptr;
-        json.key("peak").object();
-        json.member("bytes", any ? device.tensor_total->peak.bytes : 0);
-        json.member("allocations", any ? device.tensor_total->peak.count : 0);
-        json.member("time_ns", any ? process.since_start(device.tensor_total->peak_moment.time) : 0);
-        write_table(json, "by_site", process, device.tensor_peak, false);
-        json.end();
-        write_allocator(json, process, *device.blocks);
-        if (device.instant != nullptr && device.instant->segments) {
-            json.key("segments").object();
-            write_segments(json, "all", device.instant->segments->all);
-            write_segments(json, "small_pool", device.instant->segments->small);
-            write_segments(json, "large_pool", device.instant->segments->large);
-            json.end();
-        }
-        json.end();
-    }
-    json.end();
     json.key("host");
     if (tensors.host_blocks != nullptr) {
         json.object();
-        write_allocator(json, process, *tensors.host_blocks);
+        write_table_of(json, process, *tensors.host_blocks);
         json.end();
     } else {
         json.null();
@@ -119,6 +96,31 @@ void write_tensors(JsonWriter& json, const ProcessReport& report) {
     json.member("blocks", outside.allocated_count).member("bytes", outside.allocated_bytes);
     json.member("live_bytes", outside.live_bytes).member("peak_bytes", outside.peak_bytes).end();
     write_table(json, "churn", process, tensors.churn, false);
+    json.end();
+}
+
+void write_tensor_blocks(JsonWriter& json, const ProcessAnalysis& process, const DeviceReport& device) {
+    json.key("tensor_blocks");
+    if (device.blocks == nullptr) {
+        json.null();
+        return;
+    }
+    json.object();
+    const bool any = device.tensor_total != nullptr;
+    json.key("peak").object();
+    json.member("bytes", any ? device.tensor_total->peak.bytes : 0);
+    json.member("allocations", any ? device.tensor_total->peak.count : 0);
+    json.member("time_ns", any ? process.since_start(device.tensor_total->peak_moment.time) : 0);
+    write_table(json, "by_site", process, device.tensor_peak, false);
+    json.end();
+    write_table_of(json, process, *device.blocks);
+    if (device.instant != nullptr && device.instant->segments) {
+        json.key("segments").object();
+        write_segments(json, "all", device.instant->segments->all);
+        write_segments(json, "small_pool", device.instant->segments->small);
+        write_segments(json, "large_pool", device.instant->segments->large);
+        json.end();
+    }
     json.end();
 }
 

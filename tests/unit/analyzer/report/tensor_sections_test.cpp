@@ -110,18 +110,21 @@ TEST_CASE("the same in JSON", "[report][tensors]") {
     CHECK(tensors["left_by_quantity"]["tensor"]["bytes"] == 12588032);
     CHECK(tensors["left"]["rows"].size() == 2);
     CHECK(process["leak_summary"]["bytes"] == 23068672);
-    const nlohmann::json& device = tensors["devices"][0];
+    const nlohmann::json& device = process["devices"][0]["tensor_blocks"];
     CHECK(device["peak"]["bytes"] == 16 * kMiB + 5120);
     uint64_t sum = 0;
     for (const nlohmann::json& row : device["peak"]["by_site"]["rows"]) sum += row["bytes"].get<uint64_t>();
     CHECK(sum == 16 * kMiB + 5120);
-    const nlohmann::json& allocator = device["allocator"];
-    CHECK(allocator["out_of_memory"] == 1);
-    CHECK(allocator["alloc_retries"] == 1);
-    CHECK(allocator["all"]["allocated"]["count"]["allocated"] == 21);
-    CHECK(allocator["all"]["reserved"]["bytes"]["current"] == 22 * kMiB);
-    CHECK(allocator["small_pool"]["inactive_split"]["bytes"]["current"] == 2 * kMiB - 5120);
-    CHECK(allocator["check_allocated"]["differing"] == 0);
+    const nlohmann::json& stats = device["memory_stats"];
+    CHECK(stats["num_ooms"] == 1);
+    CHECK(stats["num_alloc_retries"] == 1);
+    CHECK(stats["allocation.all.allocated"] == 21);
+    CHECK(stats["allocation.all.freed"] == 10);
+    CHECK(stats["allocated_bytes.all.peak"] == 16 * kMiB + 5120);
+    CHECK(stats["reserved_bytes.all.current"] == 22 * kMiB);
+    CHECK(stats["segment.large_pool.allocated"] == 1);
+    CHECK(stats["inactive_split_bytes.small_pool.current"] == 2 * kMiB - 5120);
+    CHECK(device["check_allocated"]["differing"] == 0);
     CHECK(device["segments"]["large_pool"]["largest_free_bytes"] == 8 * kMiB);
     CHECK(process["recording"]["frameworks"][0] == "PyTorch 2.11.0+cu130");
     CHECK(process["failures"]["raised_by_framework"] == 1);
@@ -144,7 +147,7 @@ TEST_CASE("an instant in the middle shows what was live then", "[report][tensors
         const nlohmann::json tensors = json_of(analysis)["tensors"];
         CHECK(tensors["left_by_quantity"]["tensor"]["count"] == 5);
         CHECK(tensors["left_by_quantity"]["tensor"]["bytes"] == 16 * kMiB + 3 * 512);
-        CHECK(tensors["devices"][0]["allocator"]["out_of_memory"] == 0);
+        CHECK(json_of(analysis)["devices"][0]["tensor_blocks"]["memory_stats"]["num_ooms"] == 0);
         CHECK(json_of(analysis)["shown_at_ns"] == 2'500'000);
     }
     SECTION("after its end it is as at the end") {
