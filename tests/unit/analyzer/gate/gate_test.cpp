@@ -191,5 +191,6 @@ TEST_CASE("tensors count as leaked memory, the segments that they lie in do not"
     analysis.processes.push_back(judged.process());
     const Decision decision = decide(analysis, with(Limits::usual()));
     CHECK(decision.outcome == Outcome::Failed);
-    CHECK_THAT(rule(decision, "leaked-bytes").measured, ContainsSubstring("4.00 MiB (4,194,304 bytes) in 1 allocation"));
+    CHECK_THAT(rule(decision, "leaked-bytes").measured,
+               ContainsSubstring("4.00 MiB (4,194,304 bytes) in 1 allocation"));
 }
