@@ -108,7 +108,7 @@ Analysis analyze(const AnalysisOptions& options) {
     for (const input::ProcessInput& process : opened.processes) {
         try {
             const auto source = process.open();
-            ProcessReading& reading = readings.emplace_back(*source, symbolizer, options.progress);
+            ProcessReading& reading = readings.emplace_back(*source, symbolizer, options.progress, options.at);
             if (options.iterations && reading.wants_iterations()) {
                 reading.read_iterations(*process.open(), symbolizer, options.progress);
             }
@@ -121,7 +121,9 @@ Analysis analyze(const AnalysisOptions& options) {
     analysis.symbol_problems = symbolizer.problems();
     for (ProcessReading& reading : readings) {
         analysis.processes.push_back(std::move(reading).named(symbolizer));
-        analysis.processes.back().end = process_end(analysis.processes.back().status, run);
+        ProcessAnalysis& process = analysis.processes.back();
+        process.end = process_end(process.status, run);
+        if (process.cut_at) process.end = ProcessEnd::then(*process.cut_at);
     }
     return analysis;
 }

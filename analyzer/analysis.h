@@ -62,8 +62,13 @@ struct ProcessFacts {
     bool simulated = false;  // the driver was vramtrace's simulated CUDA
     std::vector<std::string> runtimes;
     std::string shim_version;
-    std::vector<std::string> settings;  // "VRAMTRACE_DIR=…"
-    std::string no_collector;           // why none could be started
+    std::vector<std::string> settings;            // "VRAMTRACE_DIR=…"
+    std::string no_collector;                     // why none could be started
+    std::vector<std::string> frameworks;          // "PyTorch 2.11.0+cu130"
+    std::vector<std::string> framework_paths;     // libraries whose blocks are seen
+    std::vector<std::string> allocator_settings;  // "PYTORCH_CUDA_ALLOC_CONF=…"
+    std::string python;                           // "CPython 3.12.3"
+    std::string python_frames;                    // why Python frames are not recorded, if so
     std::map<uint8_t, DeviceFacts> devices;
     std::map<uint32_t, std::string> thread_names;
 
@@ -77,9 +82,11 @@ struct ProcessEnd {
     uint64_t time = 0;  // CLOCK_MONOTONIC, ns; 0 = not known
     bool core_dumped = false;
     std::optional<uint64_t> max_rss_bytes;
+    std::optional<uint64_t> at;  // not its end: it is shown as it was then, ns since recording began
 
     bool running() const { return how == trace::SourceStatus::End::Running; }
-    std::string sentence() const;  // "exited with code 0", "killed by signal 9 (SIGKILL)", …
+    static ProcessEnd then(uint64_t at);  // running, as seen from an instant before its end
+    std::string sentence() const;         // "exited with code 0", "killed by signal 9 (SIGKILL)", …
 };
 
 struct ProcessAnalysis {
@@ -106,6 +113,7 @@ struct ProcessAnalysis {
     // The job's outermost loop, if there is one, and what each call site had live in its rounds.
     std::optional<accounts::Iterations> iterations;
 
+    std::optional<uint64_t> cut_at;     // the analysis ends there, ns since recording began; events came after it
     std::optional<uint64_t> first_gap;  // the last time before a gap in the order of events
     std::unordered_map<uint32_t, NamedStack> stacks;
     std::unordered_map<uint32_t, std::string> texts;
@@ -124,7 +132,9 @@ using ProgressReport = std::function<void(uint64_t done, uint64_t total)>;
 // then; the names come once all processes have been read, so that each file is opened once.
 class ProcessReading {
 public:
-    ProcessReading(trace::EventSource& source, symbolize::Symbolizer& symbolizer, const ProgressReport& progress);
+    // With `at` the analysis is of that instant (ns since recording began): what came later is left out.
+    ProcessReading(trace::EventSource& source, symbolize::Symbolizer& symbolizer, const ProgressReport& progress,
+                   std::optional<uint64_t> at = std::nullopt);
     ~ProcessReading();
     ProcessReading(ProcessReading&&) noexcept;
     // The same events once more, if the job has a loop: what each call site had live in its rounds. Before resolve().
@@ -142,6 +152,7 @@ struct AnalysisOptions {
     std::optional<std::string> path;  // a trace directory or one process's file in it; nothing: the newest trace here
     symbolize::SearchPaths symbols;
     bool look_up_symbols = true;  // false: only names kept in the trace
+    std::optional<uint64_t> at;   // how each process was at that instant, ns since its recording began
     bool iterations = false;      // look for the job's loop, which reads everything twice; verdicts need it
     ProgressReport progress;
 };

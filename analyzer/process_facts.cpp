@@ -55,6 +55,11 @@ void take_fact(ProcessFacts& facts, const std::string& key, const std::string& v
     if (key == trace::fact::kSettings) facts.settings = split_at_nul(value);
     if (key == trace::fact::kUnloadable) facts.no_collector = value;
     if (key == trace::fact::kCudart) facts.runtimes.push_back(value);
+    if (key == trace::fact::kFramework) facts.frameworks.push_back(value);
+    if (key == trace::fact::kFrameworkPath) facts.framework_paths.push_back(value);
+    if (key == trace::fact::kAllocator) facts.allocator_settings.push_back(value);
+    if (key == trace::fact::kPython) facts.python = value;
+    if (key == trace::fact::kPythonFrames) facts.python_frames = value;
 }
 
 template <typename Value>
@@ -141,9 +146,17 @@ ProcessEnd process_end(const trace::SourceStatus& status, const std::optional<Ru
     return end;
 }
 
+ProcessEnd ProcessEnd::then(uint64_t at) {
+    ProcessEnd end;
+    end.how = End::Running;
+    end.at = at;
+    return end;
+}
+
 std::string ProcessEnd::sentence() const {
     switch (how) {
         case End::Running:
+            if (at) return "is shown as it was " + print::instant(*at) + " after the start";
             return "still running";
         case End::Exited:
             return value < 0 ? "exited, code not known" : "exited with code " + std::to_string(value);

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
 #include "analyzer/accounts/accountant.h"
 #include "analyzer/analysis.h"
 #include "analyzer/named_stacks.h"
@@ -15,14 +17,24 @@ ProcessReading::~ProcessReading() = default;
 ProcessReading::ProcessReading(ProcessReading&&) noexcept = default;
 
 ProcessReading::ProcessReading(trace::EventSource& source, symbolize::Symbolizer& symbolizer,
-                               const ProgressReport& progress)
+                               const ProgressReport& progress, std::optional<uint64_t> at)
     : parts_(std::make_unique<Parts>()) {
     ProcessAnalysis& analysis = parts_->analysis;
     accounts::Accountant accountant;
     std::vector<trace::Event> batch;
     uint64_t expected = 0;
     uint64_t last_time = 0;
+    uint64_t start = source.status().identity.open_monotonic;
     while (source.next_batch(batch)) {
+        if (batch.empty() || analysis.cut_at) continue;  // the end is read for what the source says of itself
+        if (at) {
+            if (expected == 0 && (start == 0 || start > batch.front().time)) start = batch.front().time;
+            const auto later = std::find_if(batch.begin(), batch.end(), [&](const trace::Event& event) {
+                return event.time > start && event.time - start > *at;
+            });
+            if (later != batch.end()) analysis.cut_at = at;
+            batch.erase(later, batch.end());
+        }
         accountant.add(batch);
         for (const trace::Event& event : batch) {
             if (event.sequence != expected && !analysis.first_gap) analysis.first_gap = last_time;
@@ -32,7 +44,8 @@ ProcessReading::ProcessReading(trace::EventSource& source, symbolize::Symbolizer
         if (progress) progress(source.bytes_done(), source.bytes_total());
     }
     analysis.status = source.status();
-    accountant.finish(analysis.status);
+    // What was in flight at its death was so later.
+    accountant.finish(analysis.cut_at ? trace::SourceStatus{} : analysis.status);
     analysis.accounts = accountant.accounts();
     const trace::DefinitionView& definitions = source.definitions();
     analysis.facts = read_facts(definitions);
@@ -65,7 +78,7 @@ void ProcessReading::read_iterations(trace::EventSource& source, symbolize::Symb
         accountant.add(batch);
         if (progress) progress(source.bytes_done(), source.bytes_total());
     }
-    accountant.finish(analysis.status);
+    accountant.finish(analysis.cut_at ? trace::SourceStatus{} : analysis.status);
     analysis.iterations = counts.result(accountant);
     for (const auto& [site, series] : analysis.iterations->sites) {
         for (const auto& release : series.releases) parts_->stacks.add(source.definitions(), release.stack);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analyzer/accounts/at_exit.h"
+#include "analyzer/accounts/block_stats.h"
 #include "analyzer/accounts/call_sites.h"
 #include "analyzer/accounts/device_samples.h"
 #include "analyzer/accounts/failures.h"
@@ -32,8 +33,10 @@ struct Accountant::Parts {
     DeviceSamples samples{peak, footprint, replay.pools()};
     Failures failures{sites, peak, samples, threads};
     Handles handles;
-    AtExit at_exit{[this] { freeze(); }, [this] { frozen.clear(); }};
+    BlockStats blocks{replay.blocks()};
+    AtExit at_exit{[this] { freeze(); }, [this] { thaw(); }};
     std::map<uint8_t, DeviceInstant> frozen;  // just before contexts ended
+    std::vector<BlockTable> frozen_blocks;
 
     uint64_t events = 0;
     Moment first, last;
@@ -45,6 +48,7 @@ struct Accountant::Parts {
 
     void note(const trace::Event& event);
     void freeze();
+    void thaw();
     DeviceInstant instant_of(uint8_t device) const;
     void add_left(Accounts& out) const;
 };
@@ -52,9 +56,9 @@ struct Accountant::Parts {
 Accountant::Accountant() : parts_(std::make_unique<Parts>()) {
     Parts& parts = *parts_;
     // The order matters: samples reads peak and footprint, failures reads peak and samples.
-    for (replay::Observer* observer :
-         std::initializer_list<replay::Observer*>{&parts.sites, &parts.peak, &parts.rhythm, &parts.footprint,
-                                                  &parts.samples, &parts.failures, &parts.handles, &parts.at_exit}) {
+    for (replay::Observer* observer : std::initializer_list<replay::Observer*>{
+             &parts.sites, &parts.peak, &parts.rhythm, &parts.footprint, &parts.samples, &parts.failures,
+             &parts.handles, &parts.blocks, &parts.at_exit}) {
         parts.replay.attach(*observer);
     }
 }
@@ -84,11 +88,21 @@ DeviceInstant Accountant::Parts::instant_of(uint8_t device) const {
     DeviceInstant instant;
     instant.now = instant::decompose(samples.now(device, last));
     instant.addresses = instant::map_addresses(replay, device);
+    if (replay.blocks().any()) {
+        const MemorySample* sample = samples.last(device);
+        instant.segments = instant::map_segments(replay, device, sample != nullptr ? sample->free_bytes : 0);
+    }
     return instant;
 }
 
 void Accountant::Parts::freeze() {
     for (const uint8_t device : samples.devices()) frozen[device] = instant_of(device);
+    frozen_blocks = blocks.tables();
+}
+
+void Accountant::Parts::thaw() {
+    frozen.clear();
+    frozen_blocks.clear();
 }
 
 // Sums of what was left behind, for sites, totals and handles.
@@ -98,6 +112,7 @@ void Accountant::Parts::add_left(Accounts& out) const {
     for (const Leak& leak : out.leaks) {
         Site& site = out.sites[leak.site];
         site.left = leak.live;
+        site.left_segments = leak.segments;
         pieces[{site.key.kind, site.key.device}] += leak.live.count;
         for (Total& total : out.totals) {
             if (total.device == site.key.device && total.quantity == site.quantity()) add(total.left, leak.live);
@@ -150,6 +165,9 @@ Accounts Accountant::accounts() const {
     out.failures = parts.failures.failures();
     out.failures_total = parts.failures.total();
     out.failures_recovered = parts.failures.recovered();
+    out.framework_failures = parts.failures.framework();
+    out.blocks = block_tables();
+    out.outside = parts.replay.blocks().outside();
     out.threads = parts.threads.threads();
     out.threads_dropped = parts.threads.dropped();
     out.memory_samples = parts.samples.samples();
@@ -180,6 +198,10 @@ Accounts Accountant::accounts() const {
 void Accountant::for_each_left(const std::function<void(const Allocation&)>& visit) const {
     parts_->replay.live().for_each(visit);
     for (const auto& [id, allocation] : parts_->at_exit.left()) visit(allocation);
+}
+
+std::vector<BlockTable> Accountant::block_tables() const {
+    return parts_->frozen_blocks.empty() ? parts_->blocks.tables() : parts_->frozen_blocks;
 }
 
 const replay::Replay& Accountant::replay() const {

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "analyzer/accounts/accounts.h"
 #include "analyzer/replay/replay.h"
@@ -28,6 +29,8 @@ public:
     Accounts accounts() const;
     // Everything left behind, as Accounts::leaks counts it, in no order. After finish().
     void for_each_left(const std::function<void(const Allocation&)>& visit) const;
+    // Of these only the tables of frameworks' allocators at this instant: cheap, for phases and live views.
+    std::vector<BlockTable> block_tables() const;
     // The live set behind them, and a place for further observers (exports). Attach before the first add().
     const replay::Replay& replay() const;
     void attach(replay::Observer& observer);

@@ -7,8 +7,10 @@
 #include <optional>
 #include <vector>
 
+#include "analyzer/accounts/block_table.h"
 #include "analyzer/instant/address_map.h"
 #include "analyzer/instant/decomposition.h"
+#include "analyzer/instant/segment_map.h"
 #include "analyzer/replay/allocation.h"
 #include "analyzer/replay/observer.h"
 #include "analyzer/replay/oddities.h"
@@ -62,6 +64,7 @@ struct Site {
     std::array<Amount, replay::kEndings> ended;
     Amount in_flight;
     Amount left;           // never freed by the program: see Leak::live
+    Amount left_segments;  // of these: see Leak::segments
     uint64_t largest = 0;  // largest single allocation
     Moment first, last;    // first and last allocation
     // Churn: allocations that ended by a free, and how long they lived (ns). The median is that of a histogram with
@@ -100,6 +103,8 @@ struct Leak {
     Amount owner_destroyed;     // of these: graph memory whose graph is gone, pool memory whose pool was destroyed
     Amount unmapped;            // of these: VMM handles without any mapping (bytes of the handle)
     Amount in_flight;           // counted apart: not in `live`
+    Amount segments;            // of these: driver memory in which a framework keeps its blocks; they are told apart
+    Amount offloaded;           // of these: blocks of which something is unmapped
     Moment first_birth, last_birth;
     uint64_t smallest = 0, largest = 0;
     std::vector<uint32_t> threads;  // that made them, at most kSiteThreads
@@ -111,6 +116,17 @@ struct Leak {
     Allocation example;
 };
 
+// A framework gave up: the job saw an exception.
+struct FrameworkFailure {
+    Moment moment;
+    SiteId site = 0;  // with the stack of the request
+    uint8_t device = trace::kNoDevice;
+    uint64_t bytes = 0;                    // asked for, as the framework rounded it
+    uint64_t allocated = 0, reserved = 0;  // as the framework says
+};
+
+// One refused request. A framework's out-of-memory is the upper layer of the last refused driver call of its thread, if
+// that was what it failed of; without one it is a failure of its own, with its own site.
 struct Failure {
     Moment moment;
     SiteId site = 0;
@@ -124,6 +140,9 @@ struct Failure {
     std::optional<uint64_t> free_bytes, total_bytes;  // the last MemoryInfo of the device at or before it, or the
     Moment sample;                                    // first one after it if that lies within a second
     std::optional<Moment> recovered;                  // when the same thread obtained the same request
+    std::optional<FrameworkFailure> framework;        // the job saw an exception for it
+    bool framework_only = false;                      // the driver was not asked, or said nothing
+    bool earlier_attempt = false;                     // the framework asked again and failed again: see a later one
 };
 
 // An unclosed handle or borrowed memory (Quantity::Handle) at the end, by kind and device.
@@ -175,9 +194,10 @@ struct TextNote {
 
 struct DeviceInstant {
     instant::Decomposition now;  // at the end: of the trace, of what was read so far, or before contexts ended at exit
-    instant::Decomposition at_peak;  // of Quantity::Device
-    instant::AddressMap addresses;   // holes, at that same instant
-    uint64_t footprint_peak = 0;     // most bytes of 2 MiB pages ever touched by plain device memory
+    instant::Decomposition at_peak;               // of Quantity::Device
+    instant::AddressMap addresses;                // holes, at that same instant
+    std::optional<instant::SegmentMap> segments;  // inside a framework's segments, at that same instant
+    uint64_t footprint_peak = 0;                  // most bytes of 2 MiB pages ever touched by plain device memory
 };
 
 struct Accounts {
@@ -193,6 +213,9 @@ struct Accounts {
     std::vector<Failure> failures;  // the first kFirstFailures and the last kLastFailures, in order
     uint64_t failures_total = 0;    // of all, also those not listed
     uint64_t failures_recovered = 0;
+    uint64_t framework_failures = 0;  // of them: of which a framework told the job
+    std::vector<BlockTable> blocks;   // by device, host pools last; at the end, or before contexts ended at exit
+    replay::OutsideBlocks outside;    // blocks outside CUDA memory
     std::vector<Thread> threads;      // by first event
     uint64_t threads_dropped = 0;     // more threads than kThreads: the longest silent ones were forgotten
     std::vector<Timeline> timelines;  // same order as totals

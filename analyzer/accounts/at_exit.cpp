@@ -21,7 +21,7 @@ void AtExit::on_context_end(const trace::Event& event) {
 }
 
 void AtExit::on_allocate(const Allocation& allocation) {
-    if (!moment_ || allocation.quantity() == Quantity::Handle) return;
+    if (!moment_ || allocation.quantity() == Quantity::Handle || replay::is_block(allocation.kind)) return;
     // The program goes on: that was a reset, and what it ended is over and done with.
     moment_.reset();
     left_.clear();

@@ -99,8 +99,10 @@ void CallSites::on_in_flight(const Allocation& allocation, const replay::Release
     site.in_flight.add(allocation.counted_bytes());
 }
 
-void CallSites::on_failed(const trace::Event&, SiteId site) {
-    ++at(site).site.failures;
+void CallSites::on_failed(const trace::Event& event, SiteId site) {
+    // A framework's out-of-memory may be the upper layer of a refused driver call: Failures knows.
+    at(site);
+    if (event.kind != trace::EventKind::FrameworkOutOfMemory) failed(site);
 }
 
 uint64_t CallSites::median(const Record& record) {

@@ -23,6 +23,7 @@ public:
     void on_context_lost(const Allocation& allocation, const replay::Release& was) override;
     void on_in_flight(const Allocation& allocation, const replay::Release& was) override;
     void on_failed(const trace::Event& event, SiteId site) override;
+    void failed(SiteId site) { ++at(site).site.failures; }
     void recovered(SiteId site) { ++at(site).site.failures_recovered; }
 
     // Indexed by SiteId; live and at_peak are those of `peak`.

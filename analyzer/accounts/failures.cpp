@@ -8,7 +8,12 @@
 namespace vramtrace::accounts {
 namespace {
 
+constexpr uint16_t kOutOfMemory = 2;              // CUDA_ERROR_OUT_OF_MEMORY
 constexpr uint64_t kSampleReach = 1'000'000'000;  // ns: a sample taken later than this says nothing about a failure
+
+bool holds_blocks(Kind kind) {
+    return kind == Kind::DeviceMemory || kind == Kind::ManagedMemory || kind == Kind::Physical;
+}
 
 }  // namespace
 
@@ -18,12 +23,32 @@ void Failures::on_failed(const trace::Event& event, SiteId site) {
     failure.site = site;
     failure.thread = event.thread;
     failure.device = event.device;
+    if (event.kind == trace::EventKind::FrameworkOutOfMemory) {
+        ++framework_;
+        failure.framework = FrameworkFailure{failure.moment, site, event.device, event.size, event.object, event.aux};
+        if (join(*failure.framework, event.thread)) return;
+        sites_.failed(site);
+        failure.framework_only = true;
+        failure.result = kOutOfMemory;
+        failure.bytes = event.size;
+        set_state(failure);
+        return add(failure, {total_, site, Kind::Block, event.label, false, event.size, false});
+    }
     if (const Thread* thread = threads_.find(event.thread); thread != nullptr && event.device == trace::kNoDevice) {
         failure.device = thread->device;
     }
     failure.result = event.result;
     failure.runtime_only = event.kind == trace::EventKind::RuntimeFailed;
     failure.bytes = event.size;
+    set_state(failure);
+    const Kind kind = failure.runtime_only ? Kind::DeviceMemory
+                                           : replay::kind_made_by(static_cast<trace::EventKind>(event.aux & 0xff));
+    const bool for_block = !failure.runtime_only && event.result == kOutOfMemory && holds_blocks(kind);
+    add(failure, {total_, site, kind, event.label, failure.runtime_only, event.size, for_block});
+}
+
+// The state at this instant.
+void Failures::set_state(Failure& failure) const {
     failure.live_device = peak_.live(failure.device, Quantity::Device).bytes;
     failure.live_managed = peak_.live(failure.device, Quantity::Managed).bytes;
     failure.live_host = peak_.live(trace::kNoDevice, Quantity::HostPinned).bytes;
@@ -32,26 +57,51 @@ void Failures::on_failed(const trace::Event& event, SiteId site) {
         failure.total_bytes = sample->total_bytes;
         failure.sample = sample->moment;
     }
+}
 
-    const uint64_t number = total_++;
+void Failures::add(const Failure& failure, const Waiting& waiting) {
+    ++total_;
     if (first_.size() < kFirstFailures) {
         first_.push_back(failure);
     } else {
         if (last_.size() == kLastFailures) last_.pop_front();
         last_.push_back(failure);
     }
-    if (waiting_.size() >= kWaitingThreads && waiting_.count(event.thread) == 0) return;
-    std::deque<Waiting>& waiting = waiting_[event.thread];
-    if (waiting.size() == kWaitingPerThread) waiting.pop_front();
-    const Kind kind = failure.runtime_only ? Kind::DeviceMemory
-                                           : replay::kind_made_by(static_cast<trace::EventKind>(event.aux & 0xff));
-    waiting.push_back({number, site, kind, event.label, failure.runtime_only, event.size});
+    if (waiting_.size() >= kWaitingThreads && waiting_.count(failure.thread) == 0) return;
+    std::deque<Waiting>& of_thread = waiting_[failure.thread];
+    if (of_thread.size() == kWaitingPerThread) of_thread.pop_front();
+    of_thread.push_back(waiting);
+}
+
+// Finds the refused driver call that a framework's out-of-memory is the upper layer of; the same call refused before it
+// were earlier attempts at the same request.
+bool Failures::join(const FrameworkFailure& framework, uint32_t thread) {
+    const auto place = waiting_.find(thread);
+    if (place == waiting_.end()) return false;
+    std::deque<Waiting>& waiting = place->second;
+    Waiting* found = nullptr;
+    for (auto one = waiting.rbegin(); one != waiting.rend(); ++one) {
+        if (!one->for_block) continue;
+        if (found == nullptr) {
+            // A segment is never smaller than the block it is for; physical memory is asked for in pieces.
+            if (one->kind != Kind::Physical && one->bytes != 0 && one->bytes < framework.bytes) continue;
+            found = &*one;
+            if (Failure* failure = kept(one->number)) failure->framework = framework;
+        } else if (one->kind == found->kind && one->bytes == found->bytes) {
+            if (Failure* failure = kept(one->number)) failure->earlier_attempt = true;
+        }
+    }
+    for (Waiting& one : waiting) one.for_block = false;
+    return found != nullptr;
 }
 
 void Failures::on_allocate(const Allocation& allocation) {
     if (waiting_.empty()) return;
     const auto place = waiting_.find(allocation.thread);
     if (place == waiting_.end()) return;
+    if (replay::is_block(allocation.kind)) {
+        for (Waiting& waiting : place->second) waiting.for_block = false;
+    }
     std::erase_if(place->second, [&](const Waiting& waiting) {
         if (waiting.bytes != allocation.bytes) return false;
         // cuMemCreate's failure does not tell host from device.

@@ -18,6 +18,9 @@ namespace vramtrace::accounts {
 // Calls that were refused, with the state at that instant. A refused request is not yet an out-of-memory: allocators give
 // memory back and ask again. "Recovered" = the same thread later obtained a thing of the same kind and size (for failures
 // inside the runtime: by the same runtime call and size).
+//
+// A framework's allocator that gives up does so after the driver refused its last request, on the same thread and with no
+// block in between: one failure in two layers.
 class Failures : public replay::Observer {
 public:
     Failures(CallSites& sites, const Peak& peak, const DeviceSamples& samples, const Threads& threads)
@@ -30,6 +33,7 @@ public:
     std::vector<Failure> failures() const;
     uint64_t total() const { return total_; }
     uint64_t recovered() const { return recovered_; }
+    uint64_t framework() const { return framework_; }
 
 private:
     struct Waiting {
@@ -39,11 +43,15 @@ private:
         uint8_t label = trace::kNoName;
         bool runtime_only = false;
         uint64_t bytes = 0;
+        bool for_block = false;  // out of device memory, and no block of this thread's since
     };
     static constexpr size_t kWaitingPerThread = 16;  // older ones stay unrecovered
     static constexpr size_t kWaitingThreads = 4096;
 
     Failure* kept(uint64_t number);
+    bool join(const FrameworkFailure& framework, uint32_t thread);
+    void add(const Failure& failure, const Waiting& waiting);
+    void set_state(Failure& failure) const;
 
     CallSites& sites_;
     const Peak& peak_;
@@ -53,6 +61,7 @@ private:
     std::deque<Failure> last_;
     uint64_t total_ = 0;
     uint64_t recovered_ = 0;
+    uint64_t framework_ = 0;
     std::unordered_map<uint32_t, std::deque<Waiting>> waiting_;  // by thread
 };
 

@@ -30,6 +30,11 @@ void note(Leak& leak, const Allocation& allocation, const Threads& threads) {
     leak.largest = std::max(leak.largest, allocation.bytes);
     leak.live.add(bytes);
     if ((allocation.flags & replay::kOwnerDestroyed) != 0) leak.owner_destroyed.add(bytes);
+    if (replay::is_block(allocation.kind)) {
+        if ((allocation.flags & replay::kOffloaded) != 0) leak.offloaded.add(bytes);
+    } else if ((allocation.flags & replay::kSegment) != 0) {
+        leak.segments.add(bytes);
+    }
     const bool physical = allocation.kind == Kind::Physical || allocation.kind == Kind::PhysicalHost ||
                           allocation.kind == Kind::ImportedPhysical;
     if (physical && allocation.mappings == 0) leak.unmapped.add(bytes);

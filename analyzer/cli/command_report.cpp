@@ -2,6 +2,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <optional>
 
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/exit_codes.h"
@@ -22,6 +23,7 @@ constexpr char kReportHelp[] = R"(Examples:
   vramtrace report --by module --sort count who allocates most often
   vramtrace report --pid 4711               one process of many
   vramtrace report --json > report.json     for programs (docs/report-json.md)
+  vramtrace report --at 12.5                what was live 12.5 seconds after the start
   vramtrace report | grep '^LEAK SUMMARY'   N bytes in M allocations
 
 Works on a running job too: it shows what is live now. What is left at the end of a process is memory that nobody gave
@@ -32,6 +34,7 @@ struct ReportOptions {
     bool json = false;
     bool no_symbols = false;
     uint32_t pid = 0;
+    std::optional<double> at;  // seconds
     report::Options report;
     SymbolOptions symbols;
 };
@@ -49,6 +52,7 @@ int report_trace(const ReportOptions& options) {
     AnalysisOptions wanted;
     wanted.path = existing_trace(trace_to_read(options.trace));
     wanted.symbols = search_paths(options.symbols);
+    if (options.at) wanted.at = static_cast<uint64_t>(*options.at * 1e9);
     wanted.look_up_symbols = !options.no_symbols;
     wanted.iterations = true;
     Analysis analysis;
@@ -96,6 +100,11 @@ void add_report(CLI::App& program, Chosen& chosen) {
         ->type_name("WHAT");
     command->add_flag("--full", options->report.full, "Whole call stacks, every process, every part of the device");
     command->add_option("--pid", options->pid, "Only this process")->type_name("PID");
+    command
+        ->add_option("--at", options->at,
+                     "Each process as it was that many seconds after its recording began: what was live, the tables")
+        ->check(CLI::Range(0.0, 1e9))
+        ->type_name("SECONDS");
     command->add_flag("--no-symbols", options->no_symbols, "Only names kept in the trace");
     add_symbol_options(*command, options->symbols);
     command->callback([options, &chosen] { chosen.action = [options] { return report_trace(*options); }; });

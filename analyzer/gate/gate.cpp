@@ -28,6 +28,9 @@ bool is_memory(accounts::Quantity quantity) {
         case accounts::Quantity::Managed:
         case accounts::Quantity::HostPinned:
         case accounts::Quantity::HostRegistered:
+        // The segments that tensors lie in are no leak (verdict/segments.cpp), so no byte is counted twice.
+        case accounts::Quantity::Block:
+        case accounts::Quantity::HostBlock:
             return true;
         default:
             return false;

@@ -23,15 +23,19 @@ enum AllocationFlags : uint8_t {
         1,           // graph memory whose graph or executable graph is gone; a pool's memory after cuMemPoolDestroy
     kPrimary = 2,    // a context handle that is a device's primary context
     kMappedNow = 4,  // a graphics resource between map and unmap
+    kSegment = 8,    // a driver allocation or reservation in which a framework's blocks lie or lay, and its VMM handles
+    kSmallPool = 16,   // segments and blocks: of the framework's pool for small blocks (see blocks.h)
+    kOffloaded = 32,   // a block of which something is unmapped now
+    kDeviceSaid = 64,  // a block whose device the framework named
 };
 
 struct Allocation {
-    uint64_t id = 0;            // 1, 2, …: unique in a replay, in order of birth
-    uint64_t address = 0;       // 0 for things that have only a handle
-    uint64_t object = 0;        // VMM handle, array, module, …; graph memory: its graph
-    uint64_t bytes = 0;         // asked for. Counted in quantity(), unless that is Handle: then what is only borrowed
-    uint64_t pool = 0;          // pool memory: the pool's handle, 0 = the device's default pool
-    Moment birth;               // graph memory: the launch that made it live; site and stack are the node's
+    uint64_t id = 0;       // 1, 2, …: unique in a replay, in order of birth
+    uint64_t address = 0;  // 0 for things that have only a handle
+    uint64_t object = 0;   // VMM handle, array, module, …; graph memory: its graph; block: its segment's id, or 0
+    uint64_t bytes = 0;    // asked for. Counted in quantity(), unless that is Handle: then what is only borrowed
+    uint64_t pool = 0;     // pool memory: the pool's handle, 0 = the device's default pool
+    Moment birth;          // graph memory: the launch that made it live; site and stack are the node's
     uint64_t mapped_bytes = 0;  // VMM: bytes of it mapped now, summed over all mappings
     uint32_t references = 1;    // VMM handles, IPC openings, primary contexts
     uint32_t mappings = 0;      // VMM: mappings now; multicast: bindings now are not counted here
@@ -58,8 +62,9 @@ enum class Ending : uint8_t {
     OwnerEnded,    // with the thing it belonged to (a child graph with its parent, …)
     ContextLost,   // its free was refused because driver or context were gone: released, never a leak
     LostFree,      // its address or handle was given out again: the event of its end is missing
+    SegmentEnded,  // a block whose segment went back to the driver while it was live: orphaned
 };
-constexpr size_t kEndings = 6;
+constexpr size_t kEndings = 7;
 std::string_view ending_name(Ending ending);
 
 // How an allocation ended: who, when, where.

@@ -74,6 +74,8 @@ std::optional<std::pair<Space, uint64_t>> released_name(const trace::Event& even
             return std::pair(Space::Stream, event.object);
         case EventKind::EventDestroy:
             return std::pair(Space::Event, event.object);
+        case EventKind::BlockFree:
+            return at(Space::Block);
         default:
             return std::nullopt;
     }
@@ -138,6 +140,9 @@ Kind kind_made_by(EventKind kind) {
             return Kind::Stream;
         case EventKind::EventCreate:
             return Kind::Event;
+        case EventKind::BlockAlloc:
+        case EventKind::FrameworkOutOfMemory:
+            return Kind::Block;
         default:
             return Kind::DeviceMemory;
     }

@@ -53,6 +53,9 @@ Space space_of(Kind kind) {
             return Space::Stream;
         case Kind::Event:
             return Space::Event;
+        case Kind::Block:
+        case Kind::HostBlock:
+            return Space::Block;
     }
     return Space::Memory;
 }
@@ -63,6 +66,7 @@ uint64_t LiveSet::name_of(const Allocation& allocation) {
         case Space::Host:
         case Space::Registered:
         case Space::Range:
+        case Space::Block:
             return allocation.address;
         case Space::Primary:
             return allocation.device;

@@ -33,6 +33,7 @@ enum class Space : uint8_t {
     Green,
     Stream,
     Event,
+    Block,  // addresses that a framework's own free would take
 };
 Space space_of(Kind kind);
 

@@ -30,6 +30,10 @@ std::string_view kind_name(Kind kind) {
             return "mipmapped array";
         case Kind::Module:
             return "module";
+        case Kind::Block:
+            return "tensor block";
+        case Kind::HostBlock:
+            return "pinned host block";
         case Kind::ImportedPhysical:
             return "imported memory handle";
         case Kind::ImportedPointer:
@@ -82,6 +86,10 @@ std::string_view quantity_name(Quantity quantity) {
             return "address-space";
         case Quantity::Handle:
             return "handle";
+        case Quantity::Block:
+            return "tensor";
+        case Quantity::HostBlock:
+            return "host-tensor";
     }
     return "unknown quantity";
 }
@@ -100,6 +108,8 @@ std::string_view ending_name(Ending ending) {
             return "context lost";
         case Ending::LostFree:
             return "free not seen";
+        case Ending::SegmentEnded:
+            return "orphaned";
     }
     return "unknown ending";
 }

@@ -21,6 +21,27 @@ struct PoolSample {
     uint64_t unused() const { return reserved > used ? reserved - used : 0; }
 };
 
+// A segment of a framework's began, grew, shrank or ended: driver memory in which its blocks lie.
+struct SegmentChange {
+    uint8_t device = trace::kNoDevice;
+    bool host = false;
+    bool small = false;    // of the pool for small blocks
+    int64_t bytes = 0;     // more or fewer
+    int64_t segments = 0;  // 1, -1; 0: parts of a reservation mapped or unmapped
+    int64_t split_bytes = 0, split_pieces = 0;
+    Moment moment;
+    bool taken_back = false;  // an end that was refused: it is as it had been
+};
+
+// A block began or ended. "split": free pieces of a segment that has a live block, of which it made more or fewer.
+struct BlockChange {
+    const Allocation* block = nullptr;
+    bool begins = false;
+    int64_t split_bytes = 0, split_pieces = 0;
+    Moment moment;
+    bool taken_back = false;
+};
+
 class Observer {
 public:
     virtual ~Observer() = default;
@@ -36,9 +57,13 @@ public:
     virtual void on_in_flight(const Allocation&, const Release& /*was*/) {}
     // A context is about to end with all it holds: nothing of that has been told yet.
     virtual void on_context_end(const trace::Event&) {}
-    // CallFailed, RuntimeFailed: nothing was allocated. `site` is that of the attempt, with the kind attempted.
+    // CallFailed, RuntimeFailed, FrameworkOutOfMemory: nothing was allocated. `site` is that of the attempt, with the kind
+    // attempted.
     virtual void on_failed(const trace::Event&, SiteId /*site*/) {}
     virtual void on_pool_sample(const PoolSample&) {}
+    // Beside on_allocate and on_release of the block itself.
+    virtual void on_block(const BlockChange&) {}
+    virtual void on_segment(const SegmentChange&) {}
 };
 
 }  // namespace vramtrace::replay

@@ -16,8 +16,10 @@ enum class Quantity : uint8_t {
     HostRegistered,  // host bytes of the program's own, pinned by a registration
     AddressSpace,    // reserved addresses without memory
     Handle,          // a thing without bytes of ours: counted in pieces
+    Block,           // bytes of a framework's blocks in device memory: they lie in bytes that are counted above
+    HostBlock,       // the same in a framework's pool of pinned host memory
 };
-constexpr size_t kQuantities = 6;
+constexpr size_t kQuantities = 8;
 
 enum class Kind : uint8_t {
     DeviceMemory,      // cuMemAlloc, cuMemAllocPitch
@@ -32,6 +34,8 @@ enum class Kind : uint8_t {
     Array,             // cuArrayCreate
     Mipmap,            // cuMipmappedArrayCreate
     Module,            // cuModuleLoad: its static device variables, as far as known
+    Block,             // what a framework handed out of its segments: a tensor's memory
+    HostBlock,         // the same out of pinned host memory
     // Without bytes of ours from here on (Quantity::Handle).
     ImportedPhysical,  // cuMemImportFromShareableHandle
     ImportedPointer,   // cuMemPoolImportPointer
@@ -72,6 +76,10 @@ constexpr Quantity quantity_of(Kind kind) {
             return Quantity::HostRegistered;
         case Kind::AddressRange:
             return Quantity::AddressSpace;
+        case Kind::Block:
+            return Quantity::Block;
+        case Kind::HostBlock:
+            return Quantity::HostBlock;
         default:
             return Quantity::Handle;
     }
@@ -79,12 +87,21 @@ constexpr Quantity quantity_of(Kind kind) {
 
 // Host memory and addresses belong to the process, whichever device was current when they were asked for.
 constexpr bool counted_per_device(Quantity quantity) {
-    return quantity == Quantity::Device || quantity == Quantity::Managed || quantity == Quantity::Handle;
+    return quantity == Quantity::Device || quantity == Quantity::Managed || quantity == Quantity::Handle ||
+           quantity == Quantity::Block;
+}
+
+// A layer of its own: blocks lie in driver allocations, which are counted themselves.
+constexpr bool is_block(Kind kind) {
+    return kind == Kind::Block || kind == Kind::HostBlock;
+}
+constexpr bool is_block(Quantity quantity) {
+    return quantity == Quantity::Block || quantity == Quantity::HostBlock;
 }
 
 // "device memory", "array", …: one name for every view.
 std::string_view kind_name(Kind kind);
-// "device", "managed", "host-pinned", "host-registered", "address-space", "handle".
+// "device", "managed", "host-pinned", "host-registered", "address-space", "handle", "tensor", "host-tensor".
 std::string_view quantity_name(Quantity quantity);
 
 }  // namespace vramtrace::replay

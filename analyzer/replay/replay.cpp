@@ -10,6 +10,7 @@ using trace::EventKind;
 
 Replay::Replay() {
     attach(pools_);
+    attach(blocks_);
 }
 
 void Replay::apply(const trace::Event& event) {
@@ -20,9 +21,11 @@ void Replay::apply(const trace::Event& event) {
     if (is_release(event.kind)) {
         core_.begin_release(event);
         change(event);
+        blocks_.settle(event);
         core_.end_release();
     } else {
         change(event);
+        blocks_.settle(event);
     }
 }
 
@@ -81,10 +84,16 @@ void Replay::change(const trace::Event& event) {
             return virtual_memory_.retain(event);
         case EventKind::PhysicalRelease:
             return virtual_memory_.release(event);
-        case EventKind::Map:
-            return virtual_memory_.map(event);
-        case EventKind::Unmap:
-            return virtual_memory_.unmap(event);
+        case EventKind::Map: {
+            const uint64_t before = blocks_.mapped_before(event);
+            virtual_memory_.map(event);
+            return blocks_.mapped(event, before);
+        }
+        case EventKind::Unmap: {
+            const uint64_t before = blocks_.mapped_before(event);
+            virtual_memory_.unmap(event);
+            return blocks_.mapped(event, before);
+        }
         case EventKind::MulticastCreate:
             return virtual_memory_.create_multicast(event);
         case EventKind::MulticastBind:
@@ -164,8 +173,14 @@ void Replay::change(const trace::Event& event) {
         case EventKind::EventCreate:
             return named(event, Kind::Event);
 
+        case EventKind::BlockAlloc:
+            return blocks_.allocate(event);
+        case EventKind::BlockFree:
+            return blocks_.free(event);
+
         case EventKind::CallFailed:
         case EventKind::RuntimeFailed:
+        case EventKind::FrameworkOutOfMemory:
             return failed(event);
         case EventKind::FreeFailed:
             return core_.refuse(event, contexts_.means_gone(event.result));
@@ -183,9 +198,6 @@ void Replay::change(const trace::Event& event) {
         case EventKind::BlindSpot:
         case EventKind::RecordingStopped:
         case EventKind::RecordingStarted:
-        case EventKind::BlockAlloc:
-        case EventKind::BlockFree:
-        case EventKind::FrameworkOutOfMemory:
         case EventKind::RangeBegin:
         case EventKind::RangeEnd:
         case EventKind::Mark:
@@ -209,8 +221,9 @@ void Replay::named(const trace::Event& event, Kind kind) {
 }
 
 void Replay::failed(const trace::Event& event) {
-    const auto attempted =
-        event.kind == EventKind::CallFailed ? static_cast<EventKind>(event.aux & 0xff) : EventKind::None;
+    auto attempted = EventKind::None;
+    if (event.kind == EventKind::CallFailed) attempted = static_cast<EventKind>(event.aux & 0xff);
+    if (event.kind == EventKind::FrameworkOutOfMemory) attempted = EventKind::BlockAlloc;
     const Origin origin = core_.origin(event, kind_made_by(attempted), event.device);
     for (Observer* observer : core_.observers()) observer->on_failed(event, origin.site);
 }
@@ -239,6 +252,7 @@ void Replay::finish() {
         ++core_.oddities().lost_frees;
         core_.end(allocation, Ending::LostFree, last_);
     }
+    blocks_.settle(last_);
 }
 
 }  // namespace vramtrace::replay

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "analyzer/replay/blocks.h"
 #include "analyzer/replay/contexts.h"
 #include "analyzer/replay/core.h"
 #include "analyzer/replay/event_kinds.h"
@@ -15,7 +16,7 @@
 
 // THE ACCOUNTING CORE: events in, live set and observers out. Knows no symbol and no file.
 //
-//   apply(event) ──► kind's file (pools, virtual_memory, graphs, contexts, sharing; the rest is in replay.cpp)
+//   apply(event) ──► kind's file (pools, virtual_memory, graphs, contexts, sharing, blocks; the rest is in replay.cpp)
 //                        └──► Core: allocate / end ──► LiveSet, observers
 //
 // Never fails: what does not fit is counted in oddities().
@@ -39,6 +40,7 @@ public:
     const Pools& pools() const { return pools_; }
     const VirtualMemory& virtual_memory() const { return virtual_memory_; }
     const Graphs& graphs() const { return graphs_; }
+    const Blocks& blocks() const { return blocks_; }
 
 private:
     void change(const trace::Event& event);
@@ -52,6 +54,7 @@ private:
     Graphs graphs_{core_};
     Contexts contexts_{core_};
     Sharing sharing_{core_};
+    Blocks blocks_{core_, virtual_memory_};
     bool any_ = false;
     trace::Event last_;
 };

@@ -60,6 +60,8 @@ void write_identity(JsonWriter& json, const ProcessAnalysis& process) {
     json.end();
     const uint64_t end = process.end.time != 0 ? process.end.time : process.accounts.last.time;
     json.member("duration_ns", process.since_start(end));
+    json.key("shown_at_ns");
+    process.cut_at ? json.value(*process.cut_at) : json.null();
 }
 
 void write_recording(JsonWriter& json, const ProcessAnalysis& process) {
@@ -76,6 +78,10 @@ void write_recording(JsonWriter& json, const ProcessAnalysis& process) {
     json.member("vramtrace_version", process.facts.shim_version);
     write_strings(json, "runtimes", process.facts.runtimes);
     write_strings(json, "settings", process.facts.settings);
+    write_strings(json, "frameworks", process.facts.frameworks);
+    write_strings(json, "framework_paths", process.facts.framework_paths);
+    write_strings(json, "allocator_settings", process.facts.allocator_settings);
+    json.member("python", process.facts.python).member("python_frames", process.facts.python_frames);
     write_strings(json, "warnings", process.status.warnings);
     json.key("notes").array();
     for (const accounts::TextNote& note : process.accounts.notes) {
@@ -102,6 +108,7 @@ void write_process(JsonWriter& json, const ProcessReport& report) {
     write_identity(json, *report.process);
     write_recording(json, *report.process);
     write_findings(json, report);
+    write_tensors(json, report);
     write_leaks(json, report);
     write_devices(json, report);
     write_sites(json, report);

@@ -13,10 +13,6 @@ namespace {
 using accounts::Amount;
 using print::JsonWriter;
 
-void write_amount(JsonWriter& json, const char* key, const Amount& amount) {
-    json.key(key).object().member("bytes", amount.bytes).member("count", amount.count).end();
-}
-
 void write_device(JsonWriter& json, uint8_t device) {
     json.key("device");
     device == trace::kNoDevice ? json.null() : json.value(static_cast<unsigned>(device));
@@ -61,6 +57,8 @@ void write_row(JsonWriter& json, const ProcessAnalysis& process, const Row& row,
         write_amount(json, "unmapped", row.unmapped);
         write_amount(json, "ended_with_context", row.ended_with_context);
         write_amount(json, "in_flight", row.in_flight);
+        write_amount(json, "segments", row.segments);
+        write_amount(json, "offloaded", row.offloaded);
         json.member("last_sign_of_its_threads_ns", process.since_start(row.last_sign.time));
         if (row.example) json.member("example_address", print::hex(row.example->address));
     }
@@ -74,17 +72,6 @@ void write_row(JsonWriter& json, const ProcessAnalysis& process, const Row& row,
     json.member("lifetime_median_ns", row.lifetime_median).member("lifetime_max_ns", row.lifetime_max);
     json.member("failures", row.failures).member("failures_recovered", row.failures_recovered);
     write_stack(json, process, row.stack);
-    json.end();
-}
-
-void write_table(JsonWriter& json, const char* key, const ProcessAnalysis& process, const Table& table, bool leak) {
-    json.key(key).object();
-    write_amount(json, "total", table.total);
-    json.key("rows").array();
-    for (const Row& row : table.rows) write_row(json, process, row, leak);
-    json.end();
-    json.member("hidden_rows", table.hidden_rows);
-    write_amount(json, "hidden", table.hidden);
     json.end();
 }
 
@@ -132,6 +119,21 @@ void write_holes(JsonWriter& json, const char* key, const instant::HoleSummary& 
 
 }  // namespace
 
+void write_amount(JsonWriter& json, const char* key, const Amount& amount) {
+    json.key(key).object().member("bytes", amount.bytes).member("count", amount.count).end();
+}
+
+void write_table(JsonWriter& json, const char* key, const ProcessAnalysis& process, const Table& table, bool leak) {
+    json.key(key).object();
+    write_amount(json, "total", table.total);
+    json.key("rows").array();
+    for (const Row& row : table.rows) write_row(json, process, row, leak);
+    json.end();
+    json.member("hidden_rows", table.hidden_rows);
+    write_amount(json, "hidden", table.hidden);
+    json.end();
+}
+
 void write_leaks(JsonWriter& json, const ProcessReport& report) {
     json.key("leak_summary").object();
     json.member("final", !report.process->end.running());
@@ -176,6 +178,7 @@ void write_devices(JsonWriter& json, const ProcessReport& report) {
         json.member("time_ns", any ? process.since_start(device.device_total->peak_moment.time) : 0);
         write_table(json, "by_site", process, device.peak, false);
         json.end();
+        write_tensor_blocks(json, process, device);
         if (device.instant != nullptr) {
             write_decomposition(json, "use_at_end", process, device.instant->now);
             write_decomposition(json, "use_at_peak", process, device.instant->at_peak);
@@ -207,6 +210,7 @@ void write_sites(JsonWriter& json, const ProcessReport& report) {
     write_table(json, "churn", process, report.churn, false);
     json.key("failures").object();
     json.member("total", accounts.failures_total).member("recovered", accounts.failures_recovered);
+    json.member("raised_by_framework", accounts.framework_failures);
     json.key("calls").array();
     for (const accounts::Failure& failure : accounts.failures) {
         const char* meaning = error_text(failure.result);
@@ -226,6 +230,18 @@ void write_sites(JsonWriter& json, const ProcessReport& report) {
         failure.total_bytes ? json.value(*failure.total_bytes) : json.null();
         json.key("recovered_after_ns");
         failure.recovered ? json.value(failure.recovered->time - failure.moment.time) : json.null();
+        json.member("earlier_attempt", failure.earlier_attempt).member("framework_only", failure.framework_only);
+        json.key("framework");
+        if (failure.framework) {
+            json.object().member("bytes", failure.framework->bytes);
+            json.member("allocated_bytes", failure.framework->allocated);
+            json.member("reserved_bytes", failure.framework->reserved);
+            json.member("time_ns", process.since_start(failure.framework->moment.time));
+            write_stack(json, process, &process.stack(accounts.sites[failure.framework->site].key.stack));
+            json.end();
+        } else {
+            json.null();
+        }
         write_stack(json, process, &process.stack(key.stack));
         json.end();
     }

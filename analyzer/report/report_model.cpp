@@ -7,6 +7,7 @@
 #include <set>
 
 #include "analyzer/report/site_rows.h"
+#include "analyzer/report/tensor_level.h"
 
 namespace vramtrace::report {
 
@@ -33,6 +34,7 @@ void add_leaks(ProcessReport& report, const Options& options) {
     std::vector<SiteEntry> memory;
     std::vector<SiteEntry> addresses;
     std::vector<SiteEntry> handles;
+    std::vector<SiteEntry> tensors;
     std::array<Amount, replay::kQuantities> sums{};
     std::map<Kind, KindCount> kinds;
     for (const accounts::Leak& leak : process.accounts.leaks) {
@@ -52,6 +54,9 @@ void add_leaks(ProcessReport& report, const Options& options) {
             KindCount& kind = kinds[key.kind];
             kind.kind = key.kind;
             kind.count += leak.live.count;
+        } else if (replay::is_block(quantity)) {
+            tensors.push_back(entry);
+            add(sums[static_cast<size_t>(quantity)], leak.live);
         } else {
             memory.push_back(entry);
             add(sums[static_cast<size_t>(quantity)], leak.live);
@@ -63,10 +68,13 @@ void add_leaks(ProcessReport& report, const Options& options) {
     }
     for (const auto& [kind, count] : kinds) report.handle_kinds.push_back(count);
     for (size_t i = 0; i < sums.size(); ++i) {
-        if (sums[i].count != 0) report.by_quantity.push_back({static_cast<Quantity>(i), sums[i]});
+        const auto quantity = static_cast<Quantity>(i);
+        auto& sorted = replay::is_block(quantity) ? report.tensors.by_quantity : report.by_quantity;
+        if (sums[i].count != 0) sorted.push_back({quantity, sums[i]});
     }
     report.leaks = site_table(process, memory, options, rows(options, kLeakRows));
     report.leaked = report.leaks.total;
+    report.tensors.left = site_table(process, tensors, options, rows(options, kLeakRows));
     report.address_space = site_table(process, addresses, options, rows(options, kOtherRows));
     // Pieces, not bytes: what a handle borrows is somebody else's.
     Options pieces = options;
@@ -74,12 +82,25 @@ void add_leaks(ProcessReport& report, const Options& options) {
     report.handles = site_table(process, handles, pieces, rows(options, kOtherRows));
 }
 
+// What was live at the peak of that device and quantity.
+Table peak_table(const ProcessAnalysis& process, uint8_t device, Quantity quantity, const Options& options) {
+    std::vector<SiteEntry> at_peak;
+    for (accounts::SiteId id = 0; id < process.accounts.sites.size(); ++id) {
+        const accounts::Site& site = process.accounts.sites[id];
+        if (site.quantity() == quantity && site.key.device == device && site.at_peak.count != 0) {
+            at_peak.push_back({id, site.at_peak, nullptr});
+        }
+    }
+    return site_table(process, at_peak, options, rows(options, kOtherRows));
+}
+
 void add_devices(ProcessReport& report, const Options& options) {
     const ProcessAnalysis& process = *report.process;
     std::set<uint8_t> ordinals;
     for (const accounts::Total& total : process.accounts.totals) {
         if (total.device != trace::kNoDevice && total.quantity != Quantity::Handle) ordinals.insert(total.device);
-        if (total.device == trace::kNoDevice && total.allocated.count != 0 && total.quantity != Quantity::Handle) {
+        if (total.device == trace::kNoDevice && total.allocated.count != 0 && total.quantity != Quantity::Handle &&
+            !replay::is_block(total.quantity)) {
             report.host_totals.push_back(&total);
         }
     }
@@ -94,14 +115,12 @@ void add_devices(ProcessReport& report, const Options& options) {
         device.managed_total = process.accounts.total(ordinal, Quantity::Managed);
         const auto instant = process.accounts.devices.find(ordinal);
         if (instant != process.accounts.devices.end()) device.instant = &instant->second;
-        std::vector<SiteEntry> at_peak;
-        for (accounts::SiteId id = 0; id < process.accounts.sites.size(); ++id) {
-            const accounts::Site& site = process.accounts.sites[id];
-            if (site.quantity() == Quantity::Device && site.key.device == ordinal && site.at_peak.count != 0) {
-                at_peak.push_back({id, site.at_peak, nullptr});
-            }
+        device.peak = peak_table(process, ordinal, Quantity::Device, options);
+        device.tensor_total = process.accounts.total(ordinal, Quantity::Block);
+        device.tensor_peak = peak_table(process, ordinal, Quantity::Block, options);
+        for (const accounts::BlockTable& blocks : process.accounts.blocks) {
+            if (blocks.device == ordinal) device.blocks = &blocks;
         }
-        device.peak = site_table(process, at_peak, options, rows(options, kOtherRows));
         report.devices.push_back(std::move(device));
     }
 }
@@ -109,15 +128,19 @@ void add_devices(ProcessReport& report, const Options& options) {
 void add_site_tables(ProcessReport& report, const Options& options) {
     const ProcessAnalysis& process = *report.process;
     std::vector<SiteEntry> churn;
+    std::vector<SiteEntry> tensors;
     std::vector<SiteEntry> failures;
     for (accounts::SiteId id = 0; id < process.accounts.sites.size(); ++id) {
         const accounts::Site& site = process.accounts.sites[id];
-        if (site.churned != 0 && site.quantity() != Quantity::Handle) churn.push_back({id, site.allocated, nullptr});
+        if (site.churned != 0 && site.quantity() != Quantity::Handle) {
+            (replay::is_block(site.quantity()) ? tensors : churn).push_back({id, site.allocated, nullptr});
+        }
         if (site.failures != 0) failures.push_back({id, {site.failures, 0}, nullptr});
     }
     Options busiest = options;
     if (options.sort == Sort::Bytes) busiest.sort = Sort::Churn;
     report.churn = site_table(process, churn, busiest, rows(options, kOtherRows));
+    report.tensors.churn = site_table(process, tensors, busiest, rows(options, kOtherRows));
     Options often = options;
     often.sort = Sort::Count;
     report.failures = site_table(process, failures, often, rows(options, kOtherRows));
@@ -126,7 +149,7 @@ void add_site_tables(ProcessReport& report, const Options& options) {
 }  // namespace
 
 bool is_leak_quantity(Quantity quantity) {
-    return quantity != Quantity::Handle && quantity != Quantity::AddressSpace;
+    return !replay::is_block(quantity) && quantity != Quantity::Handle && quantity != Quantity::AddressSpace;
 }
 
 Report build_report(const Analysis& analysis, const Options& options) {
@@ -145,6 +168,7 @@ Report build_report(const Analysis& analysis, const Options& options) {
         add_leaks(part, options);
         add_devices(part, options);
         add_site_tables(part, options);
+        add_tensor_level(part);
         if (!process.end.running()) add(report.leaked, part.leaked);
         report.processes.push_back(std::move(part));
     }

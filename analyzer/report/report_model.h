@@ -36,7 +36,8 @@ struct Row {
     const NamedStack* stack = nullptr;  // if one call site is all there is, or all sites share it
     uint64_t sites = 0;
     accounts::Amount amount;  // what the table is about: left, live at the peak, allocated
-    accounts::Amount live, allocated, at_peak, in_flight, owner_destroyed, unmapped, ended_with_context;
+    accounts::Amount live, allocated, at_peak, in_flight, owner_destroyed, unmapped, ended_with_context, segments,
+        offloaded;
     uint64_t own_peak_bytes = 0;  // of the greatest of its sites
     uint64_t largest = 0, smallest = 0;
     accounts::Moment first, last;  // births of what is left; else first and last allocation
@@ -72,7 +73,21 @@ struct DeviceReport {
     const accounts::Total* device_total = nullptr;  // Quantity::Device; nullptr: none was ever allocated
     const accounts::Total* managed_total = nullptr;
     const accounts::DeviceInstant* instant = nullptr;
-    Table peak;  // what was live when device memory was at its peak
+    Table peak;                                     // what was live when device memory was at its peak
+    const accounts::Total* tensor_total = nullptr;  // Quantity::Block
+    const accounts::BlockTable* blocks = nullptr;   // nullptr: no framework told of blocks there
+    Table tensor_peak;                              // what was live when tensors were at their peak
+};
+
+// The layer of frameworks' blocks: tensors. It lies in the driver's memory, so nothing of it is in the other sums.
+struct TensorReport {
+    std::string level;  // where the tensor level comes from, or why there is none; empty: no framework
+    bool any = false;   // blocks were told
+    Table left;         // by call site
+    std::vector<QuantityLeak> by_quantity;  // tensor, host-tensor
+    const accounts::Total* host_total = nullptr;
+    const accounts::BlockTable* host_blocks = nullptr;
+    Table churn;
 };
 
 struct ProcessReport {
@@ -88,6 +103,7 @@ struct ProcessReport {
     std::vector<KindCount> handle_kinds;
     std::vector<DeviceReport> devices;
     std::vector<const accounts::Total*> host_totals;  // host-pinned, host-registered, address-space
+    TensorReport tensors;
     Table churn;
     Table failures;  // call sites with refused calls
 };

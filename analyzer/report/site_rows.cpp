@@ -122,6 +122,8 @@ void add_site(Row& row, const Site& site, const SiteEntry& entry) {
         add(row.owner_destroyed, leak->owner_destroyed);
         add(row.unmapped, leak->unmapped);
         add(row.ended_with_context, leak->ended_with_context);
+        add(row.segments, leak->segments);
+        add(row.offloaded, leak->offloaded);
         if (leak->last_sign.time > row.last_sign.time) row.last_sign = leak->last_sign;
         if (!row.example || leak->example.bytes > row.example->bytes) row.example = leak->example;
         merge_threads(row, leak->threads, leak->more_threads);

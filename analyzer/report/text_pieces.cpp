@@ -34,6 +34,10 @@ std::string where(const Row& row) {
     return text;
 }
 
+std::string live_heading(const ProcessAnalysis& process) {
+    return process.end.at ? "LIVE AT " + print::instant(*process.end.at) : "LIVE NOW";
+}
+
 std::string what(const Row& row) {
     return row.api.empty() ? row.kind : row.kind + " by " + print::printable(row.api);
 }

@@ -6,6 +6,7 @@
 
 #include "analyzer/print/printable.h"
 #include "analyzer/print/units.h"
+#include "analyzer/report/tensor_sections.h"
 #include "analyzer/report/text_sections.h"
 #include "analyzer/report/verdict_section.h"
 
@@ -41,6 +42,20 @@ std::string summary_of_process(const ProcessReport& report) {
     return std::to_string(report.leaked.bytes) + " bytes in " + std::to_string(report.leaked.count) + " allocations";
 }
 
+// What the job ran on above CUDA, and what changes how that allocates.
+std::string software_line(const ProcessAnalysis& process) {
+    const ProcessFacts& facts = process.facts;
+    std::string text;
+    const auto add = [&text](const std::string& word) {
+        text += (text.empty() ? "  software " : "; ") + print::printable(word);
+    };
+    for (const std::string& framework : facts.frameworks) add(framework);
+    if (!facts.python.empty()) add(facts.python);
+    if (!facts.python_frames.empty()) add("Python frames " + facts.python_frames);
+    for (const std::string& setting : facts.allocator_settings) add(setting);
+    return text.empty() ? text : text + "\n";
+}
+
 }  // namespace
 
 std::string header_section(const ProcessReport& report) {
@@ -61,7 +76,7 @@ std::string header_section(const ProcessReport& report) {
         text += "; device " + std::to_string(ordinal) + ": " + print::printable(device.name) + ", " +
                 print::bytes(device.total_bytes);
     }
-    return text + "\n";
+    return text + "\n" + software_line(process);
 }
 
 std::string judgement_section(const ProcessReport& report) {
@@ -91,7 +106,14 @@ std::string judgement_section(const ProcessReport& report) {
         text += "  note: no collector could be started: " + print::printable(process.facts.no_collector) + "\n";
     }
     const accounts::Oddities& odd = process.accounts.oddities;
-    const uint64_t unmatched = odd.unmatched_releases + odd.unmatched_uses;
+    const auto blocks = odd.unmatched_by_kind.find(trace::EventKind::BlockFree);
+    const uint64_t unmatched_blocks = blocks != odd.unmatched_by_kind.end() ? blocks->second : 0;
+    if (unmatched_blocks != 0) {
+        text +=
+            "  note: " + print::counted(unmatched_blocks, "tensor that was freed was", "tensors that were freed were") +
+            " made before recording began\n";
+    }
+    const uint64_t unmatched = odd.unmatched_releases + odd.unmatched_uses - unmatched_blocks;
     if (unmatched != 0) {
         text += "  note: " + print::counted(unmatched, "release or map names", "releases or maps name") +
                 " memory that was made before recording began, or never\n";
@@ -119,12 +141,17 @@ std::string summary_lines(const ProcessReport& report, bool several) {
                 ": " + std::to_string(leak.amount.bytes) + " bytes in " + std::to_string(leak.amount.count) +
                 " allocations\n";
     }
+    for (const QuantityLeak& leak : report.tensors.by_quantity) {
+        text += (process.end.running() ? "  LIVE " : "  LEFT ") + std::string(replay::quantity_name(leak.quantity)) +
+                ": " + std::to_string(leak.amount.bytes) + " bytes in " + std::to_string(leak.amount.count) +
+                " blocks, which lie in the memory above and are not counted again\n";
+    }
     if (report.kept_by_runtime.bytes != 0) {
         text += "  Not counted: " + print::exact_bytes(report.kept_by_runtime.bytes) +
                 " of static variables in modules that the CUDA runtime keeps to the end\n";
     }
     if (process.end.running()) {
-        text += "LIVE NOW in process " + std::to_string(process.status.identity.pid) + ": " +
+        text += live_heading(process) + " in process " + std::to_string(process.status.identity.pid) + ": " +
                 summary_of_process(report) + "\n";
     } else if (several) {
         text += "LEAK SUMMARY of process " + std::to_string(process.status.identity.pid) + ": " +
@@ -154,11 +181,12 @@ void write_text(std::ostream& out, const Report& report) {
     for (const ProcessReport& process : report.processes) {
         if (!first) out << "\n";
         first = false;
-        out << header_section(process) << judgement_section(process);
+        out << header_section(process) << judgement_section(process) << tensor_level_line(process);
         if (in_detail(process)) {
-            out << verdict_section(process, report.options) << leak_section(process, report.options)
-                << peak_section(process, report.options) << failure_section(process, report.options)
-                << device_section(process, report.options) << churn_section(process) << handle_section(process) << "\n";
+            out << verdict_section(process, report.options) << tensor_sections(process, report.options)
+                << leak_section(process, report.options) << peak_section(process, report.options)
+                << failure_section(process, report.options) << device_section(process, report.options)
+                << churn_section(process) << handle_section(process) << "\n";
         }
         out << summary_lines(process, several);
     }

@@ -57,32 +57,55 @@ std::string leak_remarks(const Row& row) {
     if (row.owner_destroyed.count != 0) {
         text += "; " + print::exact_bytes(row.owner_destroyed.bytes) + " of it outlived its pool or graph";
     }
+    if (row.segments.count != 0) {
+        text += row.segments == row.amount ? std::string("; segments that a framework keeps its tensors in")
+                                           : "; " + print::exact_bytes(row.segments.bytes) +
+                                                 " of it segments that a framework keeps its tensors in";
+    }
+    if (row.offloaded.count != 0) {
+        text += "; " + print::exact_bytes(row.offloaded.bytes) + " of it offloaded: unmapped, not on the device now";
+    }
+    return text;
+}
+
+std::string framework_text(const accounts::FrameworkFailure& failure) {
+    std::string text = ": " + print::exact_bytes(failure.bytes) + " asked for";
+    if (failure.allocated != 0 || failure.reserved != 0) {
+        text += ", allocated " + print::bytes(failure.allocated) + ", reserved " + print::bytes(failure.reserved);
+    }
     return text;
 }
 
 }  // namespace
 
+std::string left_rows(const ProcessReport& report, const Table& table, const Options& options, const char* noun) {
+    const ProcessAnalysis& process = *report.process;
+    const std::string nouns = std::string(noun) + "s";
+    std::string text;
+    for (const Row& row : table.rows) {
+        text += "  " + print::exact_bytes(row.amount.bytes) + " in " +
+                print::counted(row.amount.count, noun, nouns.c_str()) + ": " + what(row) + on_device(row.device) +
+                "\n    " + times(process, row) + threads_text(process, row) + leak_remarks(row) + "\n";
+        if (row.stack != nullptr && options.by == By::Stack) {
+            text += stack_lines(process, *row.stack, options, "      ");
+        } else {
+            text += "      " + where(row) + (row.sites > 1 ? "  (" + print::grouped(row.sites) + " call sites)" : "") +
+                    "\n";
+        }
+    }
+    return text + hidden_line(table, "  ", nouns.c_str());
+}
+
 std::string leak_section(const ProcessReport& report, const Options& options) {
     const ProcessAnalysis& process = *report.process;
     std::string text;
     if (report.leaks.rows.empty()) {
-        text += process.end.running() ? "\nLIVE NOW: nothing\n" : "\nLEFT AT THE END: nothing\n";
+        text += process.end.running() ? "\n" + live_heading(process) + ": nothing\n" : "\nLEFT AT THE END: nothing\n";
     } else {
-        text += process.end.running()
-                    ? "\nLIVE NOW, by call site (the process is running: nothing here is a leak yet)\n"
-                    : "\nLEFT AT THE END, by call site\n";
-        for (const Row& row : report.leaks.rows) {
-            text += "  " + print::exact_bytes(row.amount.bytes) + " in " + allocations(row.amount.count) + ": " +
-                    what(row) + on_device(row.device) + "\n    " + times(process, row) + threads_text(process, row) +
-                    leak_remarks(row) + "\n";
-            if (row.stack != nullptr && options.by == By::Stack) {
-                text += stack_lines(process, *row.stack, options, "      ");
-            } else {
-                text += "      " + where(row) +
-                        (row.sites > 1 ? "  (" + print::grouped(row.sites) + " call sites)" : "") + "\n";
-            }
-        }
-        text += hidden_line(report.leaks, "  ", "allocations");
+        text += process.end.running() ? "\n" + live_heading(process) +
+                                            ", by call site (the process is running: nothing here is a leak yet)\n"
+                                      : "\nLEFT AT THE END, by call site\n";
+        text += left_rows(report, report.leaks, options, "allocation");
     }
     if (report.in_flight.count != 0) {
         text +=
@@ -96,6 +119,16 @@ std::string leak_section(const ProcessReport& report, const Options& options) {
     return text;
 }
 
+std::string peak_rows(const ProcessAnalysis& process, const Table& table, uint64_t peak, const Options& options) {
+    print::TextTable lines({Align::Right, Align::Right, Align::Right, Align::Left});
+    for (const Row& row : table.rows) {
+        lines.row({print::bytes(row.amount.bytes), print::percent(row.amount.bytes, peak),
+                   print::grouped(row.amount.count) + "×", where(row) + by_call(row)});
+        if (options.full && row.stack != nullptr) lines.lines(stack_lines(process, *row.stack, options, "      "));
+    }
+    return lines.text() + hidden_line(table, "  ", "allocations");
+}
+
 std::string peak_section(const ProcessReport& report, const Options& options) {
     const ProcessAnalysis& process = *report.process;
     std::string text;
@@ -105,15 +138,7 @@ std::string peak_section(const ProcessReport& report, const Options& options) {
         text += "\nPEAK of device " + std::to_string(device.device) + ": " + print::exact_bytes(total.peak.bytes) +
                 " in " + allocations(total.peak.count) + ", " +
                 print::instant(process.since_start(total.peak_moment.time)) + " after the start\n";
-        print::TextTable table({Align::Right, Align::Right, Align::Right, Align::Left});
-        for (const Row& row : device.peak.rows) {
-            table.row({print::bytes(row.amount.bytes), print::percent(row.amount.bytes, total.peak.bytes),
-                       print::grouped(row.amount.count) + "×", where(row) + by_call(row)});
-            if (options.full && row.stack != nullptr) {
-                table.lines(stack_lines(process, *row.stack, options, "      "));
-            }
-        }
-        text += table.text() + hidden_line(device.peak, "  ", "allocations");
+        text += peak_rows(process, device.peak, total.peak.bytes, options);
     }
     std::string others;
     const auto other = [&](const accounts::Total* total) {
@@ -176,15 +201,19 @@ std::string device_section(const ProcessReport& report, const Options& options) 
     return text;
 }
 
-std::string churn_section(const ProcessReport& report) {
-    if (report.churn.rows.empty()) return {};
-    print::TextTable table({Align::Right, Align::Right, Align::Right, Align::Left});
-    table.header({"allocations", "bytes in all", "median life", "where"});
-    for (const Row& row : report.churn.rows) {
-        table.row({print::grouped(row.allocated.count), print::bytes(row.allocated.bytes),
+std::string churn_rows(const Table& table) {
+    print::TextTable lines({Align::Right, Align::Right, Align::Right, Align::Left});
+    lines.header({"allocations", "bytes in all", "median life", "where"});
+    for (const Row& row : table.rows) {
+        lines.row({print::grouped(row.allocated.count), print::bytes(row.allocated.bytes),
                    print::duration(row.lifetime_median), where(row) + by_call(row)});
     }
-    return "\nCHURN, allocated and freed most often\n" + table.text() + hidden_line(report.churn, "  ", "allocations");
+    return lines.text() + hidden_line(table, "  ", "allocations");
+}
+
+std::string churn_section(const ProcessReport& report) {
+    if (report.churn.rows.empty()) return {};
+    return "\nCHURN, allocated and freed most often\n" + churn_rows(report.churn);
 }
 
 std::string failure_section(const ProcessReport& report, const Options& options) {
@@ -194,12 +223,22 @@ std::string failure_section(const ProcessReport& report, const Options& options)
     std::string text = "\nFAILED CALLS: " + print::grouped(accounts.failures_total) + ", of which " +
                        print::grouped(accounts.failures_recovered) +
                        " recovered (the same thread got the same request later)\n";
+    if (accounts.framework_failures != 0) {
+        text += "  " + print::counted(accounts.framework_failures, "out-of-memory was", "out-of-memories were") +
+                " raised in the job by its framework\n";
+    }
     const size_t limit = options.limit != 0 ? options.limit : 3;
     size_t shown = 0;
     for (auto it = accounts.failures.rbegin(); it != accounts.failures.rend() && shown < limit; ++it, ++shown) {
         const accounts::Failure& failure = *it;
         const char* meaning = error_text(failure.result);
         const accounts::SiteKey& key = accounts.sites[failure.site].key;
+        if (failure.framework_only) {
+            text += "  " + print::instant(process.since_start(failure.moment.time)) +
+                    "  framework's out of memory, without a refused driver call" + framework_text(*failure.framework) +
+                    "\n" + stack_lines(process, process.stack(key.stack), options, "      ");
+            continue;
+        }
         text +=
             "  " + print::instant(process.since_start(failure.moment.time)) + "  " +
             print::printable(process.api(key)) +
@@ -211,6 +250,9 @@ std::string failure_section(const ProcessReport& report, const Options& options)
         if (failure.free_bytes && failure.total_bytes) {
             text += ", free " + print::bytes(*failure.free_bytes) + " of " + print::bytes(*failure.total_bytes);
         }
+        if (failure.earlier_attempt) text += "; the framework asked again";
+        if (failure.framework)
+            text += "\n    raised as out of memory by the framework" + framework_text(*failure.framework);
         text += "\n" + stack_lines(process, process.stack(key.stack), options, "      ");
     }
     if (accounts.failures_total > shown) text += "  … the last " + print::grouped(shown) + " are shown\n";

@@ -68,6 +68,7 @@ std::vector<Candidate> candidates_of(const ProcessAnalysis& process) {
         if (candidate.device != site.key.device) candidate.device = trace::kNoDevice;
         candidate.sites.push_back(id);
         add(candidate.left, site.left);
+        add(candidate.left_segments, site.left_segments);
         add(candidate.allocated, site.allocated);
         add(candidate.live, site.live);
         add(candidate.own_peak, site.own_peak);

@@ -20,6 +20,7 @@ struct Candidate {
     accounts::Kind kind = accounts::Kind::DeviceMemory;
     std::vector<accounts::SiteId> sites;
     uint8_t device = trace::kNoDevice;  // if all are on one
+    accounts::Amount left_segments;     // of what is left: driver memory in which a framework keeps its tensors
     accounts::Amount left, allocated, live, own_peak;
     accounts::Amount freed_with_context;  // in the middle of the run, not at exit
     uint64_t larger = 0, smaller = 0;

@@ -16,6 +16,7 @@ std::optional<Finding> ramp(const Candidate& candidate);
 std::optional<Finding> library_cache(const Candidate& candidate);
 std::optional<Finding> delayed_release(const Candidate& candidate);
 std::optional<Finding> handles(const Candidate& candidate);
+std::optional<Finding> segments(const Candidate& candidate);
 std::optional<Finding> left_at_exit(const Candidate& candidate);
 
 // Of each device.

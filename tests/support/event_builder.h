@@ -88,6 +88,16 @@ public:
     uint64_t call_failed(Kind attempted, uint64_t size, uint16_t result = 2) {
         return add(Kind::CallFailed, {0, size, 0, static_cast<uint64_t>(attempted), result});
     }
+    // As PyTorch tells them (the device named, its own sums) or TensorFlow (device kNoDevice, no sums).
+    uint64_t block_alloc(uint64_t at, uint64_t size, uint64_t allocated = 0, uint64_t reserved = 0) {
+        return add(Kind::BlockAlloc, {at, size, allocated, reserved, 0});
+    }
+    uint64_t block_free(uint64_t at, uint64_t size = 0, uint64_t allocated = 0, uint64_t reserved = 0) {
+        return add(Kind::BlockFree, {at, size, allocated, reserved, 0});
+    }
+    uint64_t framework_out_of_memory(uint64_t size, uint64_t allocated = 0, uint64_t reserved = 0) {
+        return add(Kind::FrameworkOutOfMemory, {0, size, allocated, reserved, 0});
+    }
     uint64_t memory_info(uint64_t free_bytes, uint64_t total_bytes) {
         return add(Kind::MemoryInfo, {0, free_bytes, 0, total_bytes, 0});
     }

@@ -78,3 +78,51 @@ TEST_CASE("many failures: the first and the last are kept, all are counted", "[a
     CHECK(numbers.failures.back().recovered);
     CHECK(numbers.failures_recovered == 1);
 }
+
+TEST_CASE("a framework's out-of-memory is the upper layer of the call that was refused", "[accounts][failures]") {
+    EventBuilder job;
+    job.thread(3).stack(20);
+    SECTION("attempt, retry, exception: one failure with two layers") {
+        job.call_failed(EventBuilder::Kind::DeviceAlloc, 40 << 20);
+        job.call_failed(EventBuilder::Kind::DeviceAlloc, 40 << 20);
+        job.stack(21).framework_out_of_memory(39 << 20, 1000, 2000);
+        const accounts::Accounts numbers = test::accounts_of(job);
+        REQUIRE(numbers.failures.size() == 2);
+        CHECK(numbers.failures_total == 2);
+        CHECK(numbers.framework_failures == 1);
+        CHECK(numbers.failures[0].earlier_attempt);
+        CHECK_FALSE(numbers.failures[0].framework);
+        REQUIRE(numbers.failures[1].framework);
+        CHECK(numbers.failures[1].framework->bytes == 39 << 20);
+        CHECK(numbers.failures[1].framework->allocated == 1000);
+        CHECK(numbers.failures[1].framework->reserved == 2000);
+        CHECK(numbers.sites[numbers.failures[1].framework->site].key.stack == 21);
+        CHECK(numbers.sites[numbers.failures[1].site].key.stack == 20);
+        CHECK_FALSE(numbers.failures[1].framework_only);
+    }
+    SECTION("without a refused call it stands alone, and recovers by a block of that size") {
+        job.stack(21).framework_out_of_memory(512, 1000, 2000);
+        job.device_alloc(0x1000000, 2 << 20);
+        job.block_alloc(0x1000000, 512);
+        const accounts::Accounts numbers = test::accounts_of(job);
+        REQUIRE(numbers.failures.size() == 1);
+        CHECK(numbers.failures[0].framework_only);
+        CHECK(numbers.failures[0].bytes == 512);
+        CHECK(numbers.failures[0].recovered);
+        CHECK(test::site_at(numbers, 21).failures == 1);
+    }
+    SECTION("another thread's, a smaller one, or one before a block is not its lower layer") {
+        job.thread(4).call_failed(EventBuilder::Kind::DeviceAlloc, 40 << 20);
+        job.thread(3).call_failed(EventBuilder::Kind::DeviceAlloc, 1 << 20);
+        job.framework_out_of_memory(39 << 20);
+        job.device_alloc(0x1000000, 64 << 20);
+        job.call_failed(EventBuilder::Kind::DeviceAlloc, 80 << 20);
+        job.block_alloc(0x1000000, 512);
+        job.framework_out_of_memory(39 << 20);
+        const accounts::Accounts numbers = test::accounts_of(job);
+        REQUIRE(numbers.failures.size() == 5);
+        CHECK(numbers.failures[2].framework_only);
+        CHECK(numbers.failures[4].framework_only);
+        CHECK(numbers.framework_failures == 2);
+    }
+}

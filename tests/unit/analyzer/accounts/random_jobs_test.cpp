@@ -156,7 +156,7 @@ TEST_CASE("damaged events of any content are survived", "[accounts][random]") {
         event.aux = number();
         event.stack = static_cast<uint32_t>(random() % 20);
         event.thread = static_cast<uint32_t>(random() % 5);
-        event.kind = static_cast<trace::EventKind>(random() % 140);
+        event.kind = static_cast<trace::EventKind>(random() % 160);
         event.device = static_cast<uint8_t>(random() % 4 == 0 ? 255 : random() % 3);
         event.context = static_cast<uint16_t>(random() % 5);
         event.result = static_cast<uint16_t>(random() % 2 == 0 ? 1 : 709);

@@ -181,3 +181,16 @@ TEST_CASE("the same job, twenty times the same answer", "[gate]") {
         REQUIRE(text.str() + json.str() == first);
     }
 }
+
+TEST_CASE("tensors count as leaked memory, the segments that they lie in do not", "[gate]") {
+    JudgedJob judged;
+    judged.job.stack(4).device_alloc(0x7f0000000000, 20 * kMiB);
+    judged.job.stack(5).block_alloc(0x7f0000000000, 4 * kMiB);
+    judged.judge();
+    Analysis analysis;
+    analysis.processes.push_back(judged.process());
+    const Decision decision = decide(analysis, with(Limits::usual()));
+    CHECK(decision.outcome == Outcome::Failed);
+    CHECK_THAT(rule(decision, "leaked-bytes").measured,
+               ContainsSubstring("4.00 MiB (4,194,304 bytes) in 1 allocation"));
+}

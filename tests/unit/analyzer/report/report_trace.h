@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -114,11 +115,12 @@ public:
         const std::string kept = scratch.file("symbols.json");
         REQUIRE(symbolize::write_names(kept, names(), why));
         REQUIRE(symbolizer.load(kept, why));
-        ProcessReading reading(made, symbolizer, {});
+        ProcessReading reading(made, symbolizer, {}, at);
         Analysis analysis;
         analysis.path = "vramtrace-train-4711";
         analysis.processes.push_back(std::move(reading).named(symbolizer));
         analysis.processes[0].end = end;
+        if (analysis.processes[0].cut_at) analysis.processes[0].end = ProcessEnd::then(*analysis.processes[0].cut_at);
         return analysis;
     }
 
@@ -152,6 +154,7 @@ public:
     }();
     uint32_t load_, step_, workspace_, bare_;
     trace::DefinitionId app_, cudart_, cublas_;
+    std::optional<uint64_t> at;  // ns since the start
 
 private:
     std::vector<std::pair<trace::DefinitionKind, std::string>> definitions_;

@@ -207,3 +207,21 @@ TEST_CASE("sites that read the same are one, over threads and devices", "[verdic
     CHECK(findings[0].amount == accounts::Amount{3, 3 * kMiB});
     CHECK(findings[0].device == trace::kNoDevice);
 }
+
+TEST_CASE("segments of a framework are a cache, its tensors are judged", "[verdict]") {
+    JudgedJob judged;
+    judged.job.stack(4).device_alloc(0x7f0000000000, 20 * kMiB);
+    judged.job.stack(5).block_alloc(0x7f0000000000, 4 * kMiB);
+    judged.job.stack(6).block_alloc(0x7f0000000000 + 4 * kMiB, 4 * kMiB);
+    judged.job.stack(90).block_free(0x7f0000000000);
+    const auto findings = judged.judge();
+    REQUIRE(findings.size() == 2);
+    CHECK(findings[0].what == Class::LeftAtExit);
+    CHECK(findings[0].weight == Weight::Leak);
+    CHECK(findings[0].quantity == accounts::Quantity::Block);
+    CHECK(findings[0].amount == accounts::Amount{1, 4 * kMiB});
+    CHECK(findings[1].what == Class::UnusedReserve);
+    CHECK(findings[1].weight == Weight::Note);
+    CHECK(findings[1].amount == accounts::Amount{1, 20 * kMiB});
+    CHECK_THAT(findings[1].title, ContainsSubstring("kept by the framework's allocator"));
+}

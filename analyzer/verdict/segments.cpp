@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "analyzer/print/units.h"
+#include "analyzer/verdict/rules.h"
+
+namespace vramtrace::verdict {
+
+// A framework keeps the segments that its tensors lie in until the end: a cache. The tensors in them are judged themselves.
+std::optional<Finding> segments(const Candidate& candidate) {
+    if (candidate.left.count == 0 || candidate.left_segments != candidate.left) return std::nullopt;
+    Finding finding = about(candidate, Class::UnusedReserve);
+    finding.weight = Weight::Note;
+    finding.title = "kept by the framework's allocator: " + print::bytes(candidate.left.bytes) + " in " +
+                    print::counted(candidate.left.count, "segment", "segments") + " of " +
+                    std::string(replay::kind_name(candidate.kind)) + " from " + candidate.place();
+    finding.evidence.push_back("tensors lie or lay in each of them; what is left of those is judged on its own");
+    return finding;
+}
+
+}  // namespace vramtrace::verdict
