@@ -31,6 +31,7 @@ struct ReportOptions {
     std::string trace;
     bool json = false;
     bool no_symbols = false;
+    bool only_native = false, only_python = false;
     uint32_t pid = 0;
     report::Options report;
     SymbolOptions symbols;
@@ -50,6 +51,8 @@ int report_trace(const ReportOptions& options) {
     wanted.path = existing_trace(trace_to_read(options.trace));
     wanted.symbols = search_paths(options.symbols);
     wanted.look_up_symbols = !options.no_symbols;
+    if (options.only_native) wanted.shown = ShownFrames::Native;
+    if (options.only_python) wanted.shown = ShownFrames::Python;
     wanted.iterations = true;
     Analysis analysis;
     {
@@ -95,6 +98,9 @@ void add_report(CLI::App& program, Chosen& chosen) {
         ->transform(CLI::CheckedTransformer(kGroups).description(""))
         ->type_name("WHAT");
     command->add_flag("--full", options->report.full, "Whole call stacks, every process, every part of the device");
+    CLI::Option* native =
+        command->add_flag("--native", options->only_native, "Only native frames of stacks that have Python frames too");
+    command->add_flag("--python", options->only_python, "Only Python frames of stacks that have any")->excludes(native);
     command->add_option("--pid", options->pid, "Only this process")->type_name("PID");
     command->add_flag("--no-symbols", options->no_symbols, "Only names kept in the trace");
     add_symbol_options(*command, options->symbols);
