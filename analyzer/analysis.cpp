@@ -18,11 +18,14 @@ std::string NamedFrame::module_name() const {
 
 std::string NamedFrame::place() const {
     if (!file.empty() && line != 0) return std::string(symbolize::file_name(file)) + ":" + std::to_string(line);
+    if (python) return file.empty() ? "[unknown Python code]" : module_name();
     return module_name() + "+" + print::hex(offset);
 }
 
 std::string NamedFrame::title() const {
-    return function.empty() ? module_name() + "+" + print::hex(offset) : function;
+    if (!node.empty()) return node + " (autograd)";
+    if (!function.empty()) return function;
+    return python ? place() : module_name() + "+" + print::hex(offset);
 }
 
 const NamedStack& ProcessAnalysis::stack(uint32_t id) const {
@@ -89,7 +92,7 @@ bool ProcessAnalysis::kept_by_runtime(const accounts::SiteKey& site) const {
         return name.rfind("cudaLibrary", 0) != 0;
     }
     const NamedStack& named = stack(site.stack);
-    return !named.frames.empty() && frames[named.frames[0]].vendor;
+    return !named.recorded().empty() && frames[named.recorded()[0]].vendor;
 }
 
 Analysis analyze(const AnalysisOptions& options) {
@@ -120,7 +123,7 @@ Analysis analyze(const AnalysisOptions& options) {
     if (options.look_up_symbols) symbolizer.resolve();
     analysis.symbol_problems = symbolizer.problems();
     for (ProcessReading& reading : readings) {
-        analysis.processes.push_back(std::move(reading).named(symbolizer));
+        analysis.processes.push_back(std::move(reading).named(symbolizer, options.shown));
         ProcessAnalysis& process = analysis.processes.back();
         process.end = process_end(process.status, run);
         if (process.cut_at) process.end = ProcessEnd::then(*process.cut_at);

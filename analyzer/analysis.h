@@ -12,6 +12,7 @@
 
 #include "analyzer/accounts/accounts.h"
 #include "analyzer/accounts/iterations.h"
+#include "analyzer/symbolize/code_owner.h"
 #include "analyzer/symbolize/symbolizer.h"
 #include "trace/event_source.h"
 
@@ -29,22 +30,41 @@ struct NamedFrame {
     uint64_t offset = 0;
     // Part of the driver, the CUDA runtime or a library of NVIDIA's above them, or of us: kept, but never the headline.
     bool vendor = false;
+    // `function` is the qualified name (before Python 3.11 the name alone), `module` the file, `offset` counts its bytecode.
+    bool python = false;
+    // Not the program's own: kept, but the headline of a stack with Python frames only where nothing nearer is there.
+    symbolize::Owner owner = symbolize::Owner::Program;
+    std::string node;  // "AddmmBackward0": the autograd node that this native function computes
 
     std::string module_name() const;  // the file's name without directories
     std::string place() const;        // "train.cpp:33" (file name only), or "libfoo.so+0x12ab"
-    std::string title() const;        // the function, or "libfoo.so+0x12ab"
+    std::string title() const;        // the function, or "libfoo.so+0x12ab"; "AddmmBackward0 (autograd)"
 };
+
+// Which frames of stacks that have both kinds. A stack without frames of the wanted kind is shown as it is.
+enum class ShownFrames { Merged, Native, Python };
 
 struct NamedStack {
     std::vector<uint32_t> frames;  // indices into ProcessAnalysis::frames, innermost first, inlined ones included
     bool truncated = false;        // deeper than the configured depth
     bool incomplete = false;       // the walk could not reach the thread's start
     bool missing = false;          // no stack was recorded, or it is damaged
-    // Index into `frames` of the innermost frame that is not `vendor`; of the innermost one if all are. 0 if empty.
+    // Which frames ran the Python ones could not be told for sure: their places among each other are a guess.
+    bool guessed = false;
+    bool python = false;  // there are Python frames, shown or not
+    // Index into `frames` of the one that a reader looks for; 0 if empty.
+    //     with Python frames: the innermost one of the program's own, else of a package, a framework, Python's library
+    //     else: the innermost autograd node, else the innermost frame that is not `vendor`, else the innermost
     uint32_t headline = 0;
+    // All native frames as recorded, whatever is shown; empty: the same as `frames`.
+    std::vector<uint32_t> native;
     // The library of NVIDIA's that allocated on the program's behalf ("libcublas.so.13"), empty if it was the program.
     std::string inside;
-    std::string key;  // the same for the same names, whatever the process, the addresses and the run
+    std::string key;  // the same for the same names, whatever the process, the addresses, the run and what is shown
+    std::string shown_key;  // the same for what is shown; empty: as `key`
+
+    const std::vector<uint32_t>& recorded() const { return native.empty() ? frames : native; }
+    const std::string& key_of_shown() const { return shown_key.empty() ? key : shown_key; }
 };
 
 struct DeviceFacts {
@@ -141,7 +161,7 @@ public:
     bool wants_iterations() const;
     void read_iterations(trace::EventSource& source, symbolize::Symbolizer& symbolizer, const ProgressReport& progress);
     // After symbolizer.resolve().
-    ProcessAnalysis named(const symbolize::Symbolizer& symbolizer) &&;
+    ProcessAnalysis named(const symbolize::Symbolizer& symbolizer, ShownFrames shown = ShownFrames::Merged) &&;
 
 private:
     struct Parts;
@@ -153,7 +173,8 @@ struct AnalysisOptions {
     symbolize::SearchPaths symbols;
     bool look_up_symbols = true;  // false: only names kept in the trace
     std::optional<uint64_t> at;   // how each process was at that instant, ns since its recording began
-    bool iterations = false;      // look for the job's loop, which reads everything twice; verdicts need it
+    ShownFrames shown = ShownFrames::Merged;
+    bool iterations = false;  // look for the job's loop, which reads everything twice; verdicts need it
     ProgressReport progress;
 };
 

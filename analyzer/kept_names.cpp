@@ -23,6 +23,7 @@ uint64_t lost_events(const trace::SourceStatus& status) {
 void want_all(const trace::DefinitionView& definitions, symbolize::Symbolizer& symbolizer) {
     RawStacks raw;
     definitions.for_each([&](trace::DefinitionId id, trace::DefinitionKind kind, std::span<const std::byte>) {
+        // Joined stacks are made of these.
         if (kind == trace::DefinitionKind::Stack) raw.add(definitions, id);
     });
     raw.want(symbolizer);

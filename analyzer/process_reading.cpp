@@ -86,9 +86,9 @@ void ProcessReading::read_iterations(trace::EventSource& source, symbolize::Symb
     parts_->stacks.want(symbolizer);
 }
 
-ProcessAnalysis ProcessReading::named(const symbolize::Symbolizer& symbolizer) && {
+ProcessAnalysis ProcessReading::named(const symbolize::Symbolizer& symbolizer, ShownFrames shown) && {
     ProcessAnalysis analysis = std::move(parts_->analysis);
-    analysis.stacks = parts_->stacks.named(symbolizer, analysis.frames);
+    analysis.stacks = parts_->stacks.named(symbolizer, analysis.frames, shown);
     return analysis;
 }
 

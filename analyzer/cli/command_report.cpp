@@ -33,6 +33,7 @@ struct ReportOptions {
     std::string trace;
     bool json = false;
     bool no_symbols = false;
+    bool only_native = false, only_python = false;
     uint32_t pid = 0;
     std::optional<double> at;  // seconds
     report::Options report;
@@ -54,6 +55,8 @@ int report_trace(const ReportOptions& options) {
     wanted.symbols = search_paths(options.symbols);
     if (options.at) wanted.at = static_cast<uint64_t>(*options.at * 1e9);
     wanted.look_up_symbols = !options.no_symbols;
+    if (options.only_native) wanted.shown = ShownFrames::Native;
+    if (options.only_python) wanted.shown = ShownFrames::Python;
     wanted.iterations = true;
     Analysis analysis;
     {
@@ -99,6 +102,9 @@ void add_report(CLI::App& program, Chosen& chosen) {
         ->transform(CLI::CheckedTransformer(kGroups).description(""))
         ->type_name("WHAT");
     command->add_flag("--full", options->report.full, "Whole call stacks, every process, every part of the device");
+    CLI::Option* native =
+        command->add_flag("--native", options->only_native, "Only native frames of stacks that have Python frames too");
+    command->add_flag("--python", options->only_python, "Only Python frames of stacks that have any")->excludes(native);
     command->add_option("--pid", options->pid, "Only this process")->type_name("PID");
     command
         ->add_option("--at", options->at,

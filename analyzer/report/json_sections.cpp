@@ -34,10 +34,12 @@ void write_stack(JsonWriter& json, const ProcessAnalysis& process, const NamedSt
         const NamedFrame& frame = process.frames[index];
         json.object().member("function", frame.function).member("file", frame.file).member("line", frame.line);
         json.member("inlined", frame.inlined).member("module", frame.module).member("offset", print::hex(frame.offset));
-        json.member("vendor", frame.vendor).end();
+        json.member("vendor", frame.vendor).member("python", frame.python);
+        json.member("library", frame.owner != symbolize::Owner::Program).member("autograd_node", frame.node).end();
     }
     json.end();
     json.member("stack_truncated", stack->truncated).member("stack_incomplete", stack->incomplete);
+    json.member("stack_merge_guessed", stack->guessed);
 }
 
 void write_row(JsonWriter& json, const ProcessAnalysis& process, const Row& row, bool leak) {

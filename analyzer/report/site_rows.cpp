@@ -62,7 +62,7 @@ std::string title_of(const ProcessAnalysis& process, const Site& site, By by) {
 std::string group_key(const ProcessAnalysis& process, const Site& site, By by, const std::string& title) {
     if (by != By::Stack) return title;
     return std::to_string(static_cast<int>(site.key.kind)) + '.' + std::to_string(site.key.device) + '.' +
-           process.api(site.key) + '\n' + process.stack(site.key.stack).key;
+           process.api(site.key) + '\n' + process.stack(site.key.stack).key_of_shown();
 }
 
 void merge_threads(Row& row, const std::vector<uint32_t>& threads, bool more) {
@@ -98,7 +98,7 @@ void keep_common(Row& row, const ProcessAnalysis& process, const Site& site) {
     if (row.kind != replay::kind_name(site.key.kind)) row.kind = "several kinds";
     if (row.api != process.api(site.key)) row.api = "several calls";
     if (row.device != site.key.device) row.device = trace::kNoDevice;
-    if (row.stack != nullptr && row.stack->key != stack.key) row.stack = nullptr;
+    if (row.stack != nullptr && row.stack->key_of_shown() != stack.key_of_shown()) row.stack = nullptr;
 }
 
 void add_site(Row& row, const Site& site, const SiteEntry& entry) {

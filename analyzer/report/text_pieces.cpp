@@ -65,6 +65,7 @@ std::string stack_lines(const ProcessAnalysis& process, const NamedStack& stack,
     if (stack.truncated && shown == stack.frames.size()) text += indent + "… deeper frames were not recorded\n";
     if (stack.incomplete && shown == stack.frames.size())
         text += indent + "… the stack could not be followed further\n";
+    if (stack.guessed) text += indent + "(which of these frames ran the Python ones is a guess)\n";
     return text;
 }
 

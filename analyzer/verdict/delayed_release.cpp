@@ -15,7 +15,7 @@ constexpr size_t kLeastRise = 5;        // rounds over which it piled up
 enum class Who { Program, Collector, Teardown };
 
 bool names_any(const ProcessAnalysis& process, uint32_t stack, std::span<const std::string_view> names) {
-    for (const uint32_t frame : process.stack(stack).frames) {
+    for (const uint32_t frame : process.stack(stack).recorded()) {
         const std::string& function = process.frames[frame].function;
         for (const std::string_view name : names) {
             if (function.find(name) != std::string::npos) return true;

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 7> kWorkspaceMakers = {
 std::string library_of(const Candidate& candidate) {
     if (candidate.stack == nullptr || candidate.stack->missing) return "";
     if (!candidate.stack->inside.empty()) return candidate.stack->inside;
-    for (const uint32_t frame : candidate.stack->frames) {
+    for (const uint32_t frame : candidate.stack->recorded()) {
         const std::string& function = candidate.process->frames[frame].function;
         for (const std::string_view maker : kWorkspaceMakers) {
             if (function.find(maker) != std::string::npos) return "cuBLAS or cuDNN (" + std::string(maker) + ")";
