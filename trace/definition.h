@@ -45,11 +45,11 @@ static_assert(sizeof(DefinitionHeader) == kDefinitionAlignment);
 
 // One frame of a stack: a place in a module.
 //   bits 63…36 definition id of a Module or CodeObject; bits 35…0 offset
-// Native: offset = return address − 1 − module.bias for callers, so that it lies inside the call; for the innermost frame of a
-// signal-interrupted function the exact pc. It is an address as the ELF file's own program headers count (p_vaddr).
-using Frame = uint64_t;
+// Native: offset = return address − 1 − module.bias for callers, so that it lies inside the call; for the innermost frame
+// of a signal-interrupted function the exact pc. It is an address as the ELF file's program headers count (p_vaddr).
 // Python: offset = bytes from the start of the code to the instruction that was running; kFrameEntered besides if the
 // frame was entered from C: it is the outermost one of its run of the interpreter.
+using Frame = uint64_t;
 constexpr unsigned kFrameOffsetBits = 36;
 constexpr uint64_t kFrameEntered = 1ULL << (kFrameOffsetBits - 1);
 constexpr Frame make_frame(DefinitionId module, uint64_t offset) {
@@ -141,11 +141,9 @@ constexpr char kUnloadable[] = "collector";          // why no collector could b
 constexpr char kCudart[] = "cudart";                 // path of a runtime seen, one fact each
 constexpr char kFramework[] = "framework";           // "PyTorch 2.14.1+cu130", one fact each
 constexpr char kFrameworkPath[] = "framework_path";  // the library whose blocks are seen
-constexpr char kAllocator[] =
-    "allocator";                      // "NAME=value" of a variable that changes how a framework allocates, one each
-constexpr char kPython[] = "python";  // "CPython 3.12.3"
-constexpr char kPythonFrames[] =
-    "python_frames";  // "off: why" if Python frames are not recorded though there is Python
+constexpr char kAllocator[] = "allocator";  // "NAME=value": a variable that says how a framework allocates, one each
+constexpr char kPython[] = "python";        // "CPython 3.12.3"
+constexpr char kPythonFrames[] = "python_frames";  // "off: why" if there is Python and its frames are not recorded
 }  // namespace fact
 
 }  // namespace vramtrace::trace

@@ -166,6 +166,18 @@ std::string_view kind_text(trace::EventKind kind) {
             return "RecordingStopped";
         case Kind::RecordingStarted:
             return "RecordingStarted";
+        case Kind::BlockAlloc:
+            return "BlockAlloc";
+        case Kind::BlockFree:
+            return "BlockFree";
+        case Kind::FrameworkOutOfMemory:
+            return "FrameworkOutOfMemory";
+        case Kind::RangeBegin:
+            return "RangeBegin";
+        case Kind::RangeEnd:
+            return "RangeEnd";
+        case Kind::Mark:
+            return "Mark";
     }
     return "?";
 }

@@ -183,6 +183,12 @@ void Replay::change(const trace::Event& event) {
         case EventKind::BlindSpot:
         case EventKind::RecordingStopped:
         case EventKind::RecordingStarted:
+        case EventKind::BlockAlloc:
+        case EventKind::BlockFree:
+        case EventKind::FrameworkOutOfMemory:
+        case EventKind::RangeBegin:
+        case EventKind::RangeEnd:
+        case EventKind::Mark:
             return;
     }
     ++core_.oddities().unknown_events;
