@@ -58,6 +58,8 @@ const char* definition_text(DefinitionKind kind) {
             return "CodeObject";
         case DefinitionKind::Thread:
             return "Thread";
+        case DefinitionKind::JoinedStack:
+            return "JoinedStack";
         case DefinitionKind::None:
             break;
     }
