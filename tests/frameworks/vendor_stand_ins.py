@@ -5,7 +5,10 @@ PyTorch's CUDA build does not load without cuBLAS, cuDNN, NCCL and the like: 2 G
 the simulated CUDA uses nothing. So one small library answers to all their names. It defines exactly the functions that
 PyTorch's libraries leave undefined and that neither they nor the simulated CUDA define, under the symbol versions that are
 asked for, and each of them fails: it returns 1, which is an error in all of these libraries, or, where a text is
-returned, a text. Nothing of theirs is imitated; a job that needs one of them gets an error.
+returned, a text. A job that needs one of them gets an error.
+
+Only cuBLAS succeeds (cublasLt does not): it computes nothing, as the kernels of the simulated CUDA compute nothing, so
+that layers with matrix products can be trained as far as memory goes.
 """
 import pathlib
 import re
@@ -18,6 +21,16 @@ PREFIXES = re.compile(r"(cublas|cublasLt|cudnn|cufft|cuFile|curand|cusolver|cusp
 TEXTS = re.compile(r"(ErrorString|GetString|StatusName|StatusString|LastError|ResultString)$")
 SONAMES = re.compile(r"lib(cublas|cublasLt|cudnn|cufft|cufile|curand|cusolver|cusparse|cusparseLt|cupti|nccl|nvrtc|"
                      r"nvshmem_host)\.so\.\d+$")
+
+
+SUCCEEDS = re.compile(r"cublas(?!Lt)")
+
+
+def body(name):
+    if TEXTS.search(name):
+        return "    leaq text(%rip), %rax\n"
+    handle = "    leaq text(%rip), %rax\n    movq %rax, (%rdi)\n" if name == "cublasCreate_v2" else ""
+    return handle + ("    xorl %eax, %eax\n" if SUCCEEDS.match(name) else "    movl $1, %eax\n")
 
 
 def symbols(library, which):
@@ -47,8 +60,7 @@ def main():
     with source.open("w") as file:
         file.write("    .text\n")
         for name in sorted(wanted):
-            answer = "leaq text(%rip), %rax" if TEXTS.search(name) else "movl $1, %eax"
-            file.write(f"    .globl {name}\n    .type {name}, @function\n{name}:\n    {answer}\n    ret\n")
+            file.write(f"    .globl {name}\n    .type {name}, @function\n{name}:\n{body(name)}    ret\n")
         file.write('text: .asciz "not there: a stand-in"\n    .section .note.GNU-stack, "", @progbits\n')
     with script.open("w") as file:
         for version in sorted(set(wanted.values()) - {""}):
