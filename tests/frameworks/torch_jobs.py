@@ -207,6 +207,10 @@ def job_workers():
 
 def main():
     job, output = sys.argv[1:]
+    if "TEST_PLUGGABLE_ALLOCATOR" in os.environ:
+        library = os.environ["TEST_PLUGGABLE_ALLOCATOR"]
+        torch.cuda.memory.change_current_allocator(
+            torch.cuda.memory.CUDAPluggableAllocator(library, "plugged_alloc", "plugged_free"))
     torch.cuda.init()
     result = globals()[f"job_{job}"]()
     with open(output, "w") as file:

@@ -19,9 +19,16 @@ from preloaded_run import SIMULATOR, VRAMTRACE, Case, dump
 
 HERE = pathlib.Path(__file__).resolve().parent
 PYTHON = os.environ.get("VRAMTRACE_TORCH_PYTHON", str(HERE.parents[1] / ".venv-frameworks/bin/python"))
+COMPILER = os.environ.get("CC", "cc")
 REAL = os.environ.get("VRAMTRACE_REAL_CUDA", "") not in ("", "0")
 SKIPPED = 77
 MARKER = 15 * 512  # of torch_jobs.py
+PLUGGABLE = """
+int cudaMalloc(void** memory, unsigned long bytes);
+int cudaFree(void* memory);
+void* plugged_alloc(long bytes, int device, void* stream) { void* memory = 0; cudaMalloc(&memory, bytes); return memory; }
+void plugged_free(void* memory, long bytes, int device, void* stream) { cudaFree(memory); }
+"""
 HOW = ("allocated", "freed", "current", "peak")
 
 
@@ -133,12 +140,14 @@ class PyTorch(Case):
     @classmethod
     def setUpClass(cls):
         cls.environment = {"PYTHONWARNINGS": "ignore", "DISABLE_ADDMM_CUDA_LT": "1"}
-        if not REAL:
+        if REAL:
+            cls.environment["LD_LIBRARY_PATH"] = os.environ.get("LD_LIBRARY_PATH", "")
+        else:
             folder = subprocess.run([PYTHON, "-c", "import importlib.util as u; print(u.find_spec('torch').origin)"],
                                     capture_output=True, text=True, check=True).stdout
             stand_ins = pathlib.Path(os.environ["VRAMTRACE_BUILD"]) / "tests/frameworks/stand_ins"
             subprocess.run([sys.executable, HERE / "vendor_stand_ins.py", pathlib.Path(folder).parent / "lib", stand_ins,
-                            os.environ.get("CC", "cc")], check=True, capture_output=True)
+                            COMPILER], check=True, capture_output=True)
             cls.environment |= {"LD_LIBRARY_PATH": f"{SIMULATOR}:{stand_ins}", "VRAMTRACE_SIM_MEMORY": "2G",
                                 "VRAMTRACE_SIM_DEVICES": "2"}
 
@@ -207,10 +216,13 @@ class PyTorch(Case):
         self.check_equal_at_all_moments(job, events)
 
     def test_allocators_without_blocks(self):
-        for variables, alloc, free in (({"PYTORCH_ALLOC_CONF": "backend:cudaMallocAsync"}, "PoolAlloc", "PoolFree"),
+        library = self.directory / "plugged.so"
+        subprocess.run([COMPILER, "-shared", "-fPIC", "-x", "c", "-o", library, "-"], input=PLUGGABLE, text=True, check=True)
+        for variables, alloc, free in (({"TEST_PLUGGABLE_ALLOCATOR": library}, "DeviceAlloc", "DeviceFree"),
+                                       ({"PYTORCH_ALLOC_CONF": "backend:cudaMallocAsync"}, "PoolAlloc", "PoolFree"),
                                        ({"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}, "DeviceAlloc", "DeviceFree")):
-            with self.subTest(alloc):
-                self.trace = self.directory / alloc
+            with self.subTest(str(variables)):
+                self.trace = self.directory / next(iter(variables))
                 job, events = self.job("tensors", **variables)
                 self.assertFalse(of_kind(events, "BlockAlloc", "BlockFree"))
                 live = {}
@@ -218,7 +230,9 @@ class PyTorch(Case):
                     live[event["address"]] = event["size"] if event["kind"] == alloc else 0
                 sizes = [size for size in live.values() if size]
                 self.assertEqual((len(sizes), sum(sizes)), (job["result"]["tensors"], job["result"]["bytes"]))
-                self.assertIn("allocator\\x00" + "".join(f"{k}={v}" for k, v in variables.items()), self.facts())
+                for name, value in variables.items():
+                    if not name.startswith("TEST_"):
+                        self.assertIn(f"allocator\\x00{name}={value}", self.facts())
 
     def test_blocks_can_be_left_out(self):
         _, events = self.job("observers", VRAMTRACE_FRAMEWORKS="0")
