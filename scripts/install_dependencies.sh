@@ -3,16 +3,22 @@
 # Installs what building and testing vramtrace needs on Debian 12, Debian 13 and Ubuntu 24.04: packages by name with
 # apt-get (as root, or with sudo), and, where no CUDA toolkit is installed, the CUDA headers by name with pip into
 # .cuda-headers/. Prints what it installs and nothing when all is there.
-#   scripts/install_dependencies.sh [--with-checks]     --with-checks: also clang-format (for the format check)
+#   scripts/install_dependencies.sh [--with-checks] [--with-frameworks]
+#     --with-checks: also clang-format (for the format check)
+#     --with-frameworks: also PyTorch's CUDA build, with pip into .venv-frameworks/ (0.6 GB to load, 1.3 GB on disk), for
+#       the tests that run it on the simulated CUDA. Without NVIDIA's own libraries: those tests bring stand-ins.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(g++ cmake ninja-build pkg-config git ca-certificates python3 libunwind-dev libdw-dev libelf-dev zlib1g-dev
           liblzma-dev libbz2-dev libspdlog-dev catch2 libzstd-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libbenchmark-dev strace)
+need_frameworks=
+frameworks=(torch==2.14.1 typing-extensions==4.16.0 sympy==1.14.0 mpmath==1.3.0)
 for option in "$@"; do
     case $option in
     --with-checks) packages+=(clang-format ccache) ;;
-    *) echo "install_dependencies.sh: unknown option '$option' (only --with-checks is known)" >&2; exit 2 ;;
+    --with-frameworks) [ "$(cat .venv-frameworks/installed 2>/dev/null)" = "${frameworks[*]}" ] || need_frameworks=yes ;;
+    *) echo "install_dependencies.sh: unknown option '$option' (only --with-checks, --with-frameworks)" >&2; exit 2 ;;
     esac
 done
 
@@ -42,6 +48,8 @@ headers=.cuda-headers/nvidia/cu13/include
 need_headers=
 if [ -z "$cuda_include" ] && [ ! -f "$headers/cudaProfiler.h" ]; then
     need_headers=yes
+fi
+if [ -n "$need_headers$need_frameworks" ]; then
     python3 -m pip --version >/dev/null 2>&1 || missing+=(python3-pip)
 fi
 
@@ -54,4 +62,12 @@ if [ -n "$need_headers" ]; then
     echo "No CUDA toolkit found. Installing the CUDA 13.0 headers with pip into .cuda-headers/"
     python3 -m pip install --quiet --root-user-action ignore --disable-pip-version-check --no-deps --only-binary=:all: --upgrade --target .cuda-headers \
         'nvidia-cuda-runtime==13.0.*' 'nvidia-cuda-crt==13.0.*' 'nvidia-cuda-profiler-api==13.0.*'
+fi
+if [ -n "$need_frameworks" ]; then
+    echo "Installing with pip into .venv-frameworks/: ${frameworks[*]}"
+    rm -rf .venv-frameworks
+    python3 -m venv --without-pip .venv-frameworks
+    python3 -m pip --python .venv-frameworks/bin/python install --quiet --root-user-action ignore --disable-pip-version-check \
+        --no-deps --only-binary=:all: --no-cache-dir --no-compile "${frameworks[@]}"
+    echo "${frameworks[*]}" >.venv-frameworks/installed
 fi

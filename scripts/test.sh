@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Builds vramtrace and runs every test. Installs what is missing first (and says so). Quick the second time.
 #   scripts/test.sh             release build, all tests
-#   scripts/test.sh --all       the same, then ASan+UBSan and TSan builds of all that can run under them, and the format check
+#   scripts/test.sh --all       the same with a real PyTorch on the simulated CUDA (installed into .venv-frameworks/), then
+#                               ASan+UBSan and TSan builds of all that can run under them, and the format check
 # Environment: VRAMTRACE_BUILD_JOBS (default: number of cores).
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -15,7 +16,7 @@ for option in "$@"; do
 done
 jobs=${VRAMTRACE_BUILD_JOBS:-$(nproc)}
 
-scripts/install_dependencies.sh ${all:+--with-checks}
+scripts/install_dependencies.sh ${all:+--with-checks --with-frameworks}
 launcher=()
 if command -v ccache >/dev/null; then
     export CCACHE_NOHASHDIR=1

@@ -24,6 +24,7 @@ NEVER = [
     (r"shim/hooks/effects/", r"shim/hooks/wrapper\.h", "effects never call wrappers"),
     (r"shim/(capture|real)/", r"shim/(hooks|record|frameworks|api)/", "capture/ and real/ know neither hooks/ nor record/"),
     (r"shim/real/", r"shim/capture/", "real/ stands alone"),
+    (r"shim/frameworks/", r"shim/(hooks|capture|api)/", "frameworks/ know record/ and real/"),
     (r"shim/record/", r"shim/(hooks|frameworks|api)/", "record/ knows no hooks"),
     (r"analyzer/", r"(shim|simulator)/|cu\w*\.h", "analyzer/ includes nothing of shim/ or simulator/, no CUDA header"),
     (r"simulator/", r"(trace|shim|analyzer)/", "simulator/ and the rest share no header"),
