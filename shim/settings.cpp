@@ -113,11 +113,13 @@ const char* value_of(const char* variable, const char* name) {
     return std::strncmp(variable, name, length) == 0 && variable[length] == '=' ? variable + length + 1 : nullptr;
 }
 
-void remember(Settings& settings, const char* variable) {
+// Appends `variable` with its NUL, or nothing if there is no room for the whole of it.
+template <size_t kRoom>
+void remember(char (&list)[kRoom], uint32_t& used, const char* variable) {
     const size_t bytes = strlen(variable) + 1;
-    if (settings.given_bytes + bytes > sizeof settings.given) return;
-    std::memcpy(settings.given + settings.given_bytes, variable, bytes);
-    settings.given_bytes += static_cast<uint32_t>(bytes);
+    if (used + bytes > kRoom) return;
+    std::memcpy(list + used, variable, bytes);
+    used += static_cast<uint32_t>(bytes);
 }
 
 void refuse(Settings& settings, const char* variable) {
@@ -130,7 +132,7 @@ void refuse(Settings& settings, const char* variable) {
 void take(Settings& settings, const char* variable) {
     const char* name = variable + kFamilyLength;
     const char* value = nullptr;
-    remember(settings, variable);
+    remember(settings.given, settings.given_bytes, variable);
 #define VRAMTRACE_TAKE(NAME, type, member, initial, least, greatest, text)               \
     if ((value = value_of(name, #NAME)) != nullptr) {                                    \
         if (!parse(value, settings.member, least, greatest)) refuse(settings, variable); \
@@ -142,7 +144,15 @@ void take(Settings& settings, const char* variable) {
 
 constexpr const char* kRanks[] = {"SLURM_PROCID", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "RANK"};
 
+bool says_how_to_allocate(const char* variable) {
+    for (const char* name : kAllocatorVariables) {
+        if (value_of(variable, name) != nullptr) return true;
+    }
+    return false;
+}
+
 bool wanted(const char* variable) {
+    if (says_how_to_allocate(variable)) return true;
     if (std::strncmp(variable, kFamily, kFamilyLength) == 0 || value_of(variable, "HOME") != nullptr) return true;
     for (const char* rank : kRanks) {
         if (value_of(variable, rank) != nullptr) return true;
@@ -189,7 +199,8 @@ private:
 
     // Spares reading the whole of a long foreign variable.
     static bool could_be_wanted(const char* begin) {
-        return std::strncmp(begin, kFamily, kFamilyLength) == 0 || std::strncmp(begin, "HOME=", 5) == 0;
+        return std::strncmp(begin, kFamily, kFamilyLength) == 0 || std::strncmp(begin, "HOME=", 5) == 0 ||
+               says_how_to_allocate(begin);
     }
 
     char text_[24576];
@@ -205,7 +216,7 @@ void parse_settings(const char* const* environment, Settings& settings) {
     VRAMTRACE_SETTINGS(VRAMTRACE_DEFAULT)
 #undef VRAMTRACE_DEFAULT
     settings.rank[0] = settings.home[0] = settings.refused[0] = '\0';
-    settings.given_bytes = 0;
+    settings.given_bytes = settings.allocator_bytes = 0;
     size_t best_rank = sizeof kRanks / sizeof kRanks[0];
     for (; *environment != nullptr; ++environment) {
         const char* variable = *environment;
@@ -216,6 +227,7 @@ void parse_settings(const char* const* environment, Settings& settings) {
         if (const char* home = value_of(variable, "HOME"); home != nullptr && strlen(home) < sizeof settings.home) {
             std::memcpy(settings.home, home, strlen(home) + 1);
         }
+        if (says_how_to_allocate(variable)) remember(settings.allocators, settings.allocator_bytes, variable);
         for (size_t i = 0; i < best_rank; ++i) {
             const char* rank = value_of(variable, kRanks[i]);
             if (rank == nullptr || *rank == '\0' || strlen(rank) >= sizeof settings.rank) continue;

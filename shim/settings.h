@@ -23,6 +23,7 @@
     X(COLLECTOR, Text, collector, "", 0, 0, "Path of vramtrace-collect, or 0: start none")                            \
     X(QUIET, Switch, quiet, 0, 0, 1, "Never write a line to stderr")                                                  \
     X(DISABLE, Switch, disable, 0, 0, 1, "Record nothing")                                                            \
+    X(FRAMEWORKS, Switch, frameworks, 1, 0, 1, "Record the blocks that PyTorch and TensorFlow hand out")              \
     X(STRIP_DEEPBIND, Switch, strip_deepbind, 0, 0, 1,                                                                \
       "Take RTLD_DEEPBIND away from dlopen, so that plugins which ask for it are seen too")
 
@@ -47,7 +48,23 @@ struct Settings {
     char home[1024];   // HOME, for the collector
     char given[8192];  // every VRAMTRACE_* variable that is set, "NAME=value" each with its NUL
     uint32_t given_bytes;
+    char allocators[4096];  // variables that say how a framework allocates, "NAME=value" each with its NUL
+    uint32_t allocator_bytes;
     char refused[128];  // the first variable whose value was ignored, "" = none
+};
+
+// Variables of frameworks' own that say how they allocate; those that are set are kept in Settings::allocators.
+constexpr const char* kAllocatorVariables[] = {
+    "PYTORCH_ALLOC_CONF",
+    "PYTORCH_CUDA_ALLOC_CONF",
+    "PYTORCH_NO_CUDA_MEMORY_CACHING",
+    "TF_GPU_ALLOCATOR",
+    "TF_FORCE_GPU_ALLOW_GROWTH",
+    "TF_CPU_ALLOCATOR_USE_BFC",
+    "XLA_PYTHON_CLIENT_ALLOCATOR",
+    "XLA_PYTHON_CLIENT_PREALLOCATE",
+    "XLA_PYTHON_CLIENT_MEM_FRACTION",
+    "XLA_CLIENT_MEM_FRACTION",
 };
 
 // Takes the variables from `environment` (NAME=value strings, nullptr at the end). Pure: for the real one, see below.

@@ -21,7 +21,7 @@ constexpr const char* kNames[] = {
 constexpr unsigned kNameCount = sizeof kNames / sizeof *kNames;
 static_assert(kNameCount == static_cast<unsigned>(Name::End));
 
-constexpr char kText[] = "\0"
+constexpr char kTableText[] = "\0"
 #define DRIVER(symbol, effect, parameters, arguments) #symbol "\0"
 #include "shim/hooks/driver_functions.def"
 #undef DRIVER
@@ -29,6 +29,21 @@ constexpr char kText[] = "\0"
 #include "shim/hooks/runtime_functions.def"
 #undef RUNTIME
     ;
+#define VRAMTRACE_FRAMEWORK_TEXT(identifier, text) text "\0"
+constexpr char kFrameworkText[] = VRAMTRACE_FRAMEWORK_FUNCTIONS(VRAMTRACE_FRAMEWORK_TEXT);
+#undef VRAMTRACE_FRAMEWORK_TEXT
+
+// Both without the compiler's own NUL at their ends; one NUL is one empty name.
+constexpr unsigned kEmptyNames = kFirstFrameworkName - kNameCount;
+struct AllText {
+    char bytes[sizeof kTableText - 1 + kEmptyNames + sizeof kFrameworkText - 1] = {};
+    constexpr AllText() {
+        for (size_t i = 0; i < sizeof kTableText - 1; ++i) bytes[i] = kTableText[i];
+        char* frameworks = bytes + sizeof kTableText - 1 + kEmptyNames;
+        for (size_t i = 0; i < sizeof kFrameworkText - 1; ++i) frameworks[i] = kFrameworkText[i];
+    }
+};
+constexpr AllText kText;
 
 constexpr const char* kPassed[] = {
 #define DRIVER_PASSED(symbol, why) #symbol,
@@ -80,7 +95,7 @@ bool is_passed(const char* text) {
 }
 
 NamesText names_text() {
-    return {kText, sizeof kText - 1};
-}  // without the compiler's own NUL at the end
+    return {kText.bytes, sizeof kText.bytes};
+}
 
 }  // namespace vramtrace::shim

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "shim/framework_names.h"
 #include "shim/real/cuda_types.h"
 #include "trace/event.h"
 
@@ -34,7 +35,7 @@ constexpr unsigned kRuntimeFunctions = 0
 #include "shim/hooks/runtime_functions.def"
     ;
 #undef RUNTIME
-static_assert(kDriverFunctions + kRuntimeFunctions <= 255, "Event::api and Event::label have 8 bits");
+static_assert(kDriverFunctions + kRuntimeFunctions < kFirstFrameworkName, "the rest of the 8 bits is the frameworks'");
 
 constexpr Library library_of(Name name) {
     return static_cast<unsigned>(name) <= kDriverFunctions ? Library::Driver : Library::Runtime;
@@ -54,7 +55,8 @@ Name name_of(const char* text);
 // Whether a name of driver_passed.def.
 bool is_passed(const char* text);
 
-// The body of the Names definition: all names with their NULs, "" first.
+// The body of the Names definition: all names with their NULs, "" first, and "" where the tables have room left before
+// the frameworks' names (framework_names.h).
 struct NamesText {
     const char* text;
     uint32_t bytes;

@@ -8,6 +8,7 @@
 #include "shim/arena.h"
 #include "shim/diagnostics.h"
 #include "shim/record/collector_launch.h"
+#include "shim/record/framework_facts.h"
 #include "shim/record/process_facts.h"
 #include "shim/record/recorder.h"
 #include "shim/record/trace_files.h"
@@ -92,6 +93,7 @@ bool open(Recording& recording) {
         return false;
     }
     publish_facts(recording.definitions, *recording.settings);
+    publish_framework_facts();
     if (const auto callback = opened_callback.load(std::memory_order_acquire)) callback();
     start_collector(recording);
     return true;

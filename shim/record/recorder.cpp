@@ -47,6 +47,7 @@ constexpr bool is_release(EventKind kind) {
         case EventKind::LibraryUnload:
         case EventKind::StreamDestroy:
         case EventKind::EventDestroy:
+        case EventKind::BlockFree:
             return true;
         default:
             return false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/hooks/function_table.h"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -14,13 +15,19 @@ TEST_CASE("the Names definition counts the names as Event::api does") {
     std::vector<std::string> found;
     for (const char* at = names.text; at < names.text + names.bytes; at += found.back().size() + 1)
         found.emplace_back(at);
-    REQUIRE(found.size() == static_cast<size_t>(Name::End));
+    REQUIRE(found.size() == kFirstFrameworkName + static_cast<size_t>(FrameworkFunction::Count));
     CHECK(found[0].empty());
     CHECK(found[static_cast<size_t>(Name::cuMemAlloc_v2)] == "cuMemAlloc_v2");
     CHECK(found[static_cast<size_t>(Name::cuGetProcAddress_v2)] == "cuGetProcAddress_v2");
     CHECK(found[static_cast<size_t>(Name::cudaMalloc)] == "cudaMalloc");
     CHECK(found[static_cast<size_t>(Name::cudaEventDestroy)] == "cudaEventDestroy");
-    CHECK(std::set<std::string>(found.begin(), found.end()).size() == found.size());
+    CHECK(found[api_of(FrameworkFunction::TorchMemoryUsage)] == "c10::reportMemoryUsageToProfiler");
+    CHECK(found[api_of(FrameworkFunction::TorchOutOfMemory)] == "c10::reportOutOfMemoryToProfiler");
+    const auto tables_end = found.begin() + static_cast<size_t>(Name::End);
+    const auto frameworks = found.begin() + kFirstFrameworkName;
+    CHECK(std::set<std::string>(found.begin(), tables_end).size() == static_cast<size_t>(Name::End));
+    CHECK(std::all_of(tables_end, frameworks, [](const std::string& name) { return name.empty(); }));
+    CHECK(std::none_of(frameworks, found.end(), [](const std::string& name) { return name.empty(); }));
 }
 
 TEST_CASE("every name finds itself, and only whole names are found") {
