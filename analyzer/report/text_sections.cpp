@@ -75,6 +75,7 @@ std::string leak_section(const ProcessReport& report, const Options& options) {
             text += "  " + print::exact_bytes(row.amount.bytes) + " in " + allocations(row.amount.count) + ": " +
                     what(row) + on_device(row.device) + "\n    " + times(process, row) + threads_text(process, row) +
                     leak_remarks(row) + "\n";
+            if (!row.opaque.empty()) text += "    " + row.opaque + "\n";
             if (row.stack != nullptr && options.by == By::Stack) {
                 text += stack_lines(process, *row.stack, options, "      ");
             } else {
@@ -108,7 +109,8 @@ std::string peak_section(const ProcessReport& report, const Options& options) {
         print::TextTable table({Align::Right, Align::Right, Align::Right, Align::Left});
         for (const Row& row : device.peak.rows) {
             table.row({print::bytes(row.amount.bytes), print::percent(row.amount.bytes, total.peak.bytes),
-                       print::grouped(row.amount.count) + "×", where(row) + by_call(row)});
+                       print::grouped(row.amount.count) + "×",
+                       where(row) + by_call(row) + (row.opaque.empty() ? "" : "  [opaque arena]")});
             if (options.full && row.stack != nullptr) {
                 table.lines(stack_lines(process, *row.stack, options, "      "));
             }
