@@ -106,6 +106,7 @@ Analysis analyze(const AnalysisOptions& options) {
     std::string why;
     if (!symbolizer.load(names_file, why) && std::filesystem::exists(names_file)) analysis.warnings.push_back(why);
     const auto run = read_run_details(directory);
+    if (run) analysis.framework_detail = run->framework_detail;
 
     std::vector<ProcessReading> readings;
     for (const input::ProcessInput& process : opened.processes) {

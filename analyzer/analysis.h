@@ -139,10 +139,17 @@ struct ProcessAnalysis {
     std::unordered_map<uint32_t, std::string> texts;
 };
 
+// A variable of `vramtrace run --framework-detail`.
+struct DetailVariable {
+    std::string framework, name, value;
+    bool by_user = false;  // the user had set it: it stayed as it was
+};
+
 struct Analysis {
     std::string path;
-    std::vector<ProcessAnalysis> processes;  // by start of recording
-    std::vector<std::string> warnings;       // about files, not about memory
+    std::vector<DetailVariable> framework_detail;  // empty: run without it. Its variables changed how the job allocates
+    std::vector<ProcessAnalysis> processes;        // by start of recording
+    std::vector<std::string> warnings;             // about files, not about memory
     std::vector<std::string> symbol_problems;
 };
 

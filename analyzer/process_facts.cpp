@@ -69,6 +69,25 @@ std::optional<Value> number(const nlohmann::json& object, const char* key) {
     return found->get<Value>();
 }
 
+std::string text_or_nothing(const nlohmann::json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+std::vector<DetailVariable> read_detail(const nlohmann::json& document) {
+    std::vector<DetailVariable> variables;
+    const auto list = document.find("framework_detail");
+    if (list == document.end() || !list->is_array()) return variables;
+    for (const nlohmann::json& entry : *list) {
+        if (!entry.is_object()) continue;
+        const auto by_user = entry.find("by_user");
+        variables.push_back({text_or_nothing(entry, "framework"), text_or_nothing(entry, "name"),
+                             text_or_nothing(entry, "value"),
+                             by_user != entry.end() && by_user->is_boolean() && by_user->get<bool>()});
+    }
+    return variables;
+}
+
 }  // namespace
 
 std::string ProcessFacts::title() const {
@@ -131,6 +150,7 @@ std::optional<RunDetails> read_run_details(const std::string& directory) {
         details.core_dumped = *dumped;
     }
     details.max_rss_bytes = number<uint64_t>(document, "max_rss_bytes");
+    details.framework_detail = read_detail(document);
     return details;
 }
 

@@ -20,6 +20,7 @@ struct RunDetails {
     uint64_t start_time = 0;
     bool core_dumped = false;
     std::optional<uint64_t> max_rss_bytes;
+    std::vector<DetailVariable> framework_detail;
 };
 std::optional<RunDetails> read_run_details(const std::string& directory);
 

@@ -7,12 +7,13 @@
 // spells. They have the upper end of the 8 bits for themselves, so that neither they nor the CUDA tables
 // (hooks/function_table.h, numbered from 1) move when the other gets a row.
 //   identifier · text as a C++ programmer writes it
-#define VRAMTRACE_FRAMEWORK_FUNCTIONS(X)                        \
-    X(TorchMemoryUsage, "c10::reportMemoryUsageToProfiler")     \
-    X(TorchOutOfMemory, "c10::reportOutOfMemoryToProfiler")     \
-    X(TensorFlowAllocate, "tsl::BFCAllocator::AllocateRaw")     \
-    X(TensorFlowDeallocate, "tsl::BFCAllocator::DeallocateRaw") \
-    X(TensorFlowRetry, "tsl::AllocatorRetry::AllocateRaw")
+#define VRAMTRACE_FRAMEWORK_FUNCTIONS(X)                           \
+    X(TorchMemoryUsage, "c10::reportMemoryUsageToProfiler")        \
+    X(TorchOutOfMemory, "c10::reportOutOfMemoryToProfiler")        \
+    X(TslAllocate, "tsl::BFCAllocator::AllocateRaw")               \
+    X(TslDeallocate, "tsl::BFCAllocator::DeallocateRaw")           \
+    X(TensorFlowAllocate, "tensorflow::BFCAllocator::AllocateRaw") \
+    X(TensorFlowDeallocate, "tensorflow::BFCAllocator::DeallocateRaw")
 
 namespace vramtrace::shim {
 

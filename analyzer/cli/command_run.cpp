@@ -12,6 +12,7 @@
 
 #include "analyzer/cli/commands.h"
 #include "analyzer/cli/exit_codes.h"
+#include "analyzer/cli/framework_detail.h"
 #include "analyzer/cli/gate_options.h"
 #include "analyzer/cli/job.h"
 #include "analyzer/cli/log.h"
@@ -56,6 +57,7 @@ struct RunOptions {
     bool no_symbols = false;
     bool check = false;
     GateOptions gate;
+    bool framework_detail = false;
     SymbolOptions symbols;
 };
 
@@ -201,10 +203,19 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
     job.environment.emplace_back("VRAMTRACE_DIR", as_pattern(directory));
     spdlog::debug("LD_PRELOAD={} VRAMTRACE_DIR={}", job.environment[0].second, job.environment[1].second);
 
+    std::vector<ChosenVariable> detail;
+    if (options.framework_detail) {
+        detail = choose_framework_detail([](const char* name) { return std::getenv(name); });
+    }
+    for (const ChosenVariable& variable : detail) {
+        if (!variable.by_user) job.environment.emplace_back(variable.name, variable.value);
+        if (!options.quiet) spdlog::info("--framework-detail {}", print::printable(detail_line(variable)));
+    }
+
     // mpirun -n 4 vramtrace run -o DIR …: the first one's record stays; how the others ended is known as far as it can be seen.
     const bool own_record = !other_job_runs(directory);
     const JobEnd end = run_job(job, [&](const JobEnd& begun) {
-        if (own_record) write_run_record(directory, command, begun, true);
+        if (own_record) write_run_record(directory, command, begun, true, detail);
     });
     let_signals_finish(end);
     if (end.start_error != 0) {
@@ -213,7 +224,7 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
         end_like(end);
     }
     wait_for_collector(directory);
-    if (own_record && !write_run_record(directory, command, end, false))
+    if (own_record && !write_run_record(directory, command, end, false, detail))
         spdlog::warn("cannot write {}/run.json", directory);
     say_end(options, job, directory, !named);
     // The job's own failure says more than the gate's.
@@ -227,7 +238,7 @@ void add_run(CLI::App& program, Chosen& chosen) {
     CLI::App* command = program.add_subcommand(
         "run", "Run a command and record its GPU memory:\n  vramtrace run [OPTIONS] [--] COMMAND [ARGUMENTS]");
     auto options = std::make_shared<RunOptions>();
-    command->footer(kRunHelp);
+    command->footer(framework_detail_help() + "\n" + kRunHelp);
     command
         ->add_option("-o,--output", options->directory,
                      "Trace directory; %h host, %p pid, %t seconds since 1970, %n rank (default $VRAMTRACE_DIR, else "
@@ -236,6 +247,9 @@ void add_run(CLI::App& program, Chosen& chosen) {
     command->add_flag("-q,--quiet", options->quiet, "No line at the end");
     command->add_flag("--overwrite", options->overwrite, "Remove a finished trace that lies in DIR");
     command->add_flag("--no-symbols", options->no_symbols, "Do not look up names of call stacks at the end");
+    command->add_flag("--framework-detail", options->framework_detail,
+                      "Set variables that make frameworks ask the driver for each buffer (see below); this changes how "
+                      "the job allocates");
     command->add_option("--library", options->library, "The libvramtrace.so to preload")->type_name("FILE");
     command->add_flag("--check", options->check,
                       "Judge the trace as `check` does; if the job itself ended well, the exit code is the gate's");

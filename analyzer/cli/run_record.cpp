@@ -53,7 +53,7 @@ bool other_job_runs(const std::string& directory) {
 }
 
 bool write_run_record(const std::string& directory, const std::vector<std::string>& command, const JobEnd& end,
-                      bool running) {
+                      bool running, const std::vector<ChosenVariable>& detail) {
     std::ostringstream out;
     print::JsonWriter json(out);
     std::error_code ignored;
@@ -76,7 +76,12 @@ bool write_run_record(const std::string& directory, const std::vector<std::strin
     number_or_null(json, "max_rss_bytes", ended, end.max_rss_bytes);
     number_or_null(json, "user_seconds", ended, end.user_seconds);
     number_or_null(json, "system_seconds", ended, end.system_seconds);
-    json.end();
+    json.key("framework_detail").array();
+    for (const ChosenVariable& variable : detail) {
+        json.object().member("framework", variable.framework).member("name", variable.name);
+        json.member("value", variable.value).member("by_user", variable.by_user).end();
+    }
+    json.end().end();
     out << '\n';
 
     const std::string path = directory + "/run.json";

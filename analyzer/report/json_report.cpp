@@ -128,6 +128,12 @@ void write_json(std::ostream& out, const Report& report) {
     json.key("processes").array();
     for (const ProcessReport& process : report.processes) write_process(json, process);
     json.end();
+    json.key("framework_detail").array();
+    for (const DetailVariable& variable : report.analysis->framework_detail) {
+        json.object().member("framework", variable.framework).member("name", variable.name);
+        json.member("value", variable.value).member("by_user", variable.by_user).end();
+    }
+    json.end();
     json.member("processes_without_events", report.processes_without_events);
     write_strings(json, "warnings", report.analysis->warnings);
     write_strings(json, "symbol_problems", report.analysis->symbol_problems);

@@ -47,7 +47,8 @@ void write_row(JsonWriter& json, const ProcessAnalysis& process, const Row& row,
     json.member("title", row.title)
         .member("place", row.place)
         .member("caller", row.caller)
-        .member("inside", row.inside);
+        .member("inside", row.inside)
+        .member("opaque_arena", row.opaque);
     json.member("kind", row.kind).member("api", row.api);
     write_device(json, row.device);
     json.member("bytes", row.amount.bytes).member("count", row.amount.count).member("call_sites", row.sites);

@@ -29,6 +29,7 @@ struct Row {
     std::string title;   // function, file, API, …
     std::string place;   // "train.cpp:33"; empty if the sites differ
     std::string caller;  // where several rows have one title and place: the nearest frame above it that differs
+    std::string opaque;  // what makes it an arena nobody can look into, empty if it is none or if the sites differ
     std::string inside;  // library of NVIDIA's in between, empty if none or if they differ
     std::string kind;    // "device memory"; "several kinds"
     std::string api;     // "cudaMalloc → cuMemAlloc_v2"

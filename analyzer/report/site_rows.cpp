@@ -6,6 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analyzer/opaque_arenas.h"
+
 namespace vramtrace::report {
 
 namespace {
@@ -77,12 +79,18 @@ void merge_threads(Row& row, const std::vector<uint32_t>& threads, bool more) {
     }
 }
 
+std::string opaque_text(const ProcessAnalysis& process, const Site& site) {
+    const OpaqueArena arena = opaque_arena(process, site);
+    return arena.is_one() ? arena.sentence() : std::string();
+}
+
 void start_row(Row& row, const ProcessAnalysis& process, const Site& site, const std::string& title) {
     const NamedStack& stack = process.stack(site.key.stack);
     const NamedFrame* frame = headline(process, stack);
     row.title = title;
     row.place = frame != nullptr ? frame->place() : "";
     row.inside = stack.inside;
+    row.opaque = opaque_text(process, site);
     row.kind = replay::kind_name(site.key.kind);
     row.api = process.api(site.key);
     row.device = site.key.device;
@@ -95,6 +103,7 @@ void keep_common(Row& row, const ProcessAnalysis& process, const Site& site) {
     const NamedFrame* frame = headline(process, stack);
     if (frame == nullptr || row.place != frame->place()) row.place.clear();
     if (row.inside != stack.inside) row.inside.clear();
+    if (row.opaque != opaque_text(process, site)) row.opaque.clear();
     if (row.kind != replay::kind_name(site.key.kind)) row.kind = "several kinds";
     if (row.api != process.api(site.key)) row.api = "several calls";
     if (row.device != site.key.device) row.device = trace::kNoDevice;

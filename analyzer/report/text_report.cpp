@@ -163,6 +163,14 @@ std::string summary_lines(const ProcessReport& report, bool several) {
 void write_text(std::ostream& out, const Report& report) {
     const Analysis& analysis = *report.analysis;
     for (const std::string& warning : analysis.warnings) out << "note: " << print::printable(warning) << "\n";
+    if (!analysis.framework_detail.empty()) {
+        out << "run with --framework-detail, which changes behaviour:";
+        for (const DetailVariable& variable : analysis.framework_detail) {
+            out << " " << print::printable(variable.name + "=" + variable.value)
+                << (variable.by_user ? " (the user's)" : "");
+        }
+        out << "\n";
+    }
     const bool several = report.processes.size() > 1;
 
     // Of many processes, those with the most left are told in full, the others in their lines.

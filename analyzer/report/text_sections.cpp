@@ -86,6 +86,7 @@ std::string left_rows(const ProcessReport& report, const Table& table, const Opt
         text += "  " + print::exact_bytes(row.amount.bytes) + " in " +
                 print::counted(row.amount.count, noun, nouns.c_str()) + ": " + what(row) + on_device(row.device) +
                 "\n    " + times(process, row) + threads_text(process, row) + leak_remarks(row) + "\n";
+        if (!row.opaque.empty()) text += "    " + row.opaque + "\n";
         if (row.stack != nullptr && options.by == By::Stack) {
             text += stack_lines(process, *row.stack, options, "      ");
         } else {
@@ -123,7 +124,8 @@ std::string peak_rows(const ProcessAnalysis& process, const Table& table, uint64
     print::TextTable lines({Align::Right, Align::Right, Align::Right, Align::Left});
     for (const Row& row : table.rows) {
         lines.row({print::bytes(row.amount.bytes), print::percent(row.amount.bytes, peak),
-                   print::grouped(row.amount.count) + "×", where(row) + by_call(row)});
+                   print::grouped(row.amount.count) + "×",
+                   where(row) + by_call(row) + (row.opaque.empty() ? "" : "  [opaque arena]")});
         if (options.full && row.stack != nullptr) lines.lines(stack_lines(process, *row.stack, options, "      "));
     }
     return lines.text() + hidden_line(table, "  ", "allocations");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shim/hooks/call.h"
 
+#include "shim/frameworks/tensorflow.h"
 #include "shim/hooks/blind_spots.h"
 #include "shim/hooks/call_scope.h"
 #include "shim/hooks/samples.h"
@@ -37,6 +38,20 @@ void remember(const Event& event) {
     hook_thread.kind = event.kind;
     hook_thread.address = event.address;
     hook_thread.object = event.object;
+}
+
+constexpr char kUnreachedTensorflow[] =
+    "TensorFlow hook inactive: the allocator of %s does not lead to vramtrace, so its blocks are not recorded, only "
+    "the "
+    "regions in which they lie";
+
+// Memory that a framework may hand out in blocks has come: are its blocks seen?
+void check_frameworks(EventKind kind) {
+    if (kind != EventKind::DeviceAlloc && kind != EventKind::ManagedAlloc && kind != EventKind::HostAlloc &&
+        kind != EventKind::PhysicalCreate)
+        return;
+    char path[400];
+    if (unreached_tensorflow(path, sizeof path)) note_blind_spot(kUnreachedTensorflow, path);
 }
 
 }  // namespace
@@ -96,6 +111,7 @@ void Call::made(Event& event, OpensRing opens, WithStack stack) {
     fill_place(event);
     write(event, opens, stack);
     remember(event);
+    check_frameworks(event.kind);
 }
 
 void Call::failed(EventKind attempted, Result result, uint64_t size, uint64_t address, uint64_t object) {

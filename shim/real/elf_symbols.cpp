@@ -175,12 +175,13 @@ const char* DynamicTables::wanted_version(unsigned index) const {
     return nullptr;
 }
 
-bool DynamicTables::matches(unsigned index, const char* name, const char* version) const {
+bool DynamicTables::matches(unsigned index, const char* name, const char* version, Sort sort) const {
     const auto& symbol = symbols_[index];
     if (symbol.st_shndx == SHN_UNDEF || strcmp(strings_ + symbol.st_name, name) != 0) return false;
     const auto type = ELF64_ST_TYPE(symbol.st_info);
     const bool callable = type == STT_FUNC || type == STT_GNU_IFUNC || type == STT_NOTYPE;
-    if (!callable || ELF64_ST_BIND(symbol.st_info) == STB_LOCAL) return false;
+    const bool wanted = sort == Sort::Function ? callable : type == STT_OBJECT;
+    if (!wanted || ELF64_ST_BIND(symbol.st_info) == STB_LOCAL) return false;
     if (versions_ == nullptr) return true;  // an object without versions satisfies every request
     const auto given = versions_[index];
     if (version == nullptr) return (given & kHidden) == 0;
@@ -194,29 +195,41 @@ void* DynamicTables::address_of(unsigned index) const {
     return reinterpret_cast<void* (*)()>(address)();
 }
 
-void* DynamicTables::find(const char* name, const char* version) const {
-    if (symbols_ == nullptr || strings_ == nullptr) return nullptr;
+unsigned DynamicTables::index_of(const char* name, const char* version, Sort sort) const {
+    if (symbols_ == nullptr || strings_ == nullptr) return 0;
     if (gnu_hash_ != nullptr) {
         const uint32_t buckets = gnu_hash_[0], first = gnu_hash_[1], words = gnu_hash_[2], shift = gnu_hash_[3];
-        if (buckets == 0 || words == 0) return nullptr;
+        if (buckets == 0 || words == 0) return 0;
         const auto* bloom = reinterpret_cast<const uint64_t*>(gnu_hash_ + 4);
         const auto* bucket = reinterpret_cast<const uint32_t*>(bloom + words);
         const auto* chain = bucket + buckets;
         const uint32_t hash = gnu_hash_of(name);
         const uint64_t bits = (1ULL << (hash % 64)) | (1ULL << ((hash >> shift) % 64));
-        if ((bloom[(hash / 64) % words] & bits) != bits) return nullptr;
+        if ((bloom[(hash / 64) % words] & bits) != bits) return 0;
         uint32_t index = bucket[hash % buckets];
-        if (index < first) return nullptr;
+        if (index < first) return 0;
         for (;; ++index) {
             const uint32_t entry = chain[index - first];
-            if (((entry ^ hash) >> 1) == 0 && matches(index, name, version)) return address_of(index);
-            if ((entry & 1) != 0) return nullptr;
+            if (((entry ^ hash) >> 1) == 0 && matches(index, name, version, sort)) return index;
+            if ((entry & 1) != 0) return 0;
         }
     }
-    if (hash_ == nullptr) return nullptr;
+    if (hash_ == nullptr) return 0;
     for (uint32_t index = 1; index < hash_[1]; ++index)
-        if (matches(index, name, version)) return address_of(index);
-    return nullptr;
+        if (matches(index, name, version, sort)) return index;
+    return 0;
+}
+
+void* DynamicTables::find(const char* name, const char* version) const {
+    const unsigned index = index_of(name, version, Sort::Function);
+    return index != 0 ? address_of(index) : nullptr;
+}
+
+const void* DynamicTables::find_data(const char* name, size_t& bytes) const {
+    const unsigned index = index_of(name, nullptr, Sort::Data);
+    if (index == 0) return nullptr;
+    bytes = symbols_[index].st_size;
+    return reinterpret_cast<const void*>(object_.bias + symbols_[index].st_value);
 }
 
 // By the relocations, because a symbol table's length is written nowhere when nothing in it is hashed.

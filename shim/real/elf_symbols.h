@@ -39,6 +39,8 @@ public:
     // Address of the function or object `name` that this object defines, as a look-up that wants `version` (nullptr: the
     // default one) would find it; nullptr if it defines none.
     void* find(const char* name, const char* version = nullptr) const;
+    // The same for a variable (a vtable is one): its address and size, or nullptr.
+    const void* find_data(const char* name, size_t& bytes) const;
     // Index in the symbol table of the object's own reference to `name`, 0 if it makes none.
     unsigned mention(const char* name) const;
     // Version that the object's own reference to symbol `index` asks for, or nullptr.
@@ -70,7 +72,9 @@ private:
         }
     }
     const void* absolute(uintptr_t value) const;
-    bool matches(unsigned index, const char* name, const char* version) const;
+    enum class Sort : bool { Function, Data };
+    unsigned index_of(const char* name, const char* version, Sort sort) const;  // 0: none
+    bool matches(unsigned index, const char* name, const char* version, Sort sort) const;
     const char* defined_version(unsigned version_index) const;
     void* address_of(unsigned index) const;
 

@@ -331,6 +331,28 @@ TEST_CASE("a finished trace is not written into, unless it may be removed") {
     CHECK(content(run.scratch.file("old/notes.txt")) == "mine");
 }
 
+TEST_CASE("--framework-detail sets its variables, says so and keeps them in run.json") {
+    Run run(
+        shell("echo $XLA_PYTHON_CLIENT_ALLOCATOR $XLA_PYTHON_CLIENT_PREALLOCATE", {"--framework-detail", "-o", "t"}),
+        [] {
+            unsetenv("XLA_PYTHON_CLIENT_ALLOCATOR");
+            setenv("XLA_PYTHON_CLIENT_PREALLOCATE", "true", 1);
+        });
+    CHECK(run.exit_code() == 0);
+    CHECK(run.out() == "cuda_async true\n");
+    CHECK_THAT(run.error(), ContainsSubstring("JAX: XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async, which changes"));
+    CHECK_THAT(run.error(), ContainsSubstring("XLA_PYTHON_CLIENT_PREALLOCATE=true, as you have set it"));
+    const auto detail = nlohmann::json::parse(content(run.scratch.file("t/run.json"))).at("framework_detail");
+    REQUIRE(detail.size() == 2);
+    CHECK(detail[0].at("by_user") == false);
+    CHECK(detail[1].at("by_user") == true);
+    Run without(shell("echo $XLA_PYTHON_CLIENT_ALLOCATOR", {"-o", "t"}),
+                [] { unsetenv("XLA_PYTHON_CLIENT_ALLOCATOR"); });
+    CHECK(without.exit_code() == 0);
+    CHECK(without.out() == "\n");
+    CHECK(nlohmann::json::parse(content(without.scratch.file("t/run.json"))).at("framework_detail").empty());
+}
+
 TEST_CASE("several runs into one directory leave the first one's record alone") {
     Run first(shell("echo ready; while [ ! -e stop ]; do sleep 0.02; done; exit 5", {"-o", "shared"}));
     REQUIRE(first.wait_for_output("ready"));
