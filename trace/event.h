@@ -143,10 +143,11 @@ enum class EventKind : uint8_t {
     // phases: what the program says of itself -------------------------------------------------------------------------
     // Pushes and pops nest per thread, per origin (size) and per NVTX domain (address): a pop never ends another's push.
     // A range that was open before the trace was comes first in it, with the time when it was opened.
-    RangeBegin = 150,  // aux = String definition: name; object = its id, or 0: nested in this thread; size = 1 from NVTX;
-                       // address = NVTX domain, 0 = the default one
-    RangeEnd = 151,    // object = id, or 0: the innermost open one of this thread without an id; size, address as above
-    Mark = 152,        // aux = String definition: name; size, address as above
+    RangeBegin =
+        150,         // aux = String definition: name; object = its id, or 0: nested in this thread; size = 1 from NVTX;
+                     // address = NVTX domain, 0 = the default one
+    RangeEnd = 151,  // object = id, or 0: the innermost open one of this thread without an id; size, address as above
+    Mark = 152,      // aux = String definition: name; size, address as above
 };
 
 constexpr uint8_t kNoDevice = 0xff;

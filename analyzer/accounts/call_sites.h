@@ -23,6 +23,8 @@ public:
     void on_context_lost(const Allocation& allocation, const replay::Release& was) override;
     void on_in_flight(const Allocation& allocation, const replay::Release& was) override;
     void on_failed(const trace::Event& event, SiteId site) override;
+    // All sites up to this one are listed, whether they did anything or not.
+    void know(SiteId site) { at(site); }
     void recovered(SiteId site) { ++at(site).site.failures_recovered; }
 
     // Indexed by SiteId; live and at_peak are those of `peak`.

@@ -35,11 +35,13 @@ Store* store() {
     Store* known = the_store.load(std::memory_order_acquire);
     if (known != nullptr) return known;
     const trace::KeepErrno keep_errno;
-    void* pages = mmap(nullptr, sizeof(Store), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* pages =
+        mmap(nullptr, sizeof(Store), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (pages == MAP_FAILED) return nullptr;
     auto* fresh = static_cast<Store*>(pages);
     // release, pairs with the acquire above.
-    if (the_store.compare_exchange_strong(known, fresh, std::memory_order_acq_rel, std::memory_order_acquire)) return fresh;
+    if (the_store.compare_exchange_strong(known, fresh, std::memory_order_acq_rel, std::memory_order_acquire))
+        return fresh;
     munmap(pages, sizeof(Store));
     return known;
 }

@@ -17,7 +17,7 @@ namespace vramtrace::shim::nvtx {
 using Function = void (*)();
 using Slots = Function**;  // slots[id] points at the pointer that the program calls through
 
-constexpr uint32_t kCallbacks = 1;    // export tables
+constexpr uint32_t kCallbacks = 1;  // export tables
 constexpr uint32_t kVersionInfo = 3;
 constexpr uint32_t kVersion = 3;
 
