@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -64,6 +65,7 @@ struct ProcessFacts {
     std::string shim_version;
     std::vector<std::string> settings;  // "VRAMTRACE_DIR=…"
     std::string no_collector;           // why none could be started
+    std::string other_nvtx_tool;        // that the job's NVTX ranges went to
     std::map<uint8_t, DeviceFacts> devices;
     std::map<uint32_t, std::string> thread_names;
 
@@ -102,6 +104,10 @@ struct ProcessAnalysis {
     // From this time on events are missing, so nothing can be judged after it; 0 if nobody can say since when. Nothing
     // if all events are there.
     std::optional<uint64_t> judged_until() const;
+    // Allocations left out for VRAMTRACE_MIN_SIZE.
+    uint64_t too_small() const { return status.losses[static_cast<size_t>(trace::Loss::TooSmall)]; }
+    // The value of a VRAMTRACE_ variable, "" if it was not set.
+    std::string setting(std::string_view name) const;
 
     // The job's outermost loop, if there is one, and what each call site had live in its rounds.
     std::optional<accounts::Iterations> iterations;
@@ -124,7 +130,9 @@ using ProgressReport = std::function<void(uint64_t done, uint64_t total)>;
 // then; the names come once all processes have been read, so that each file is opened once.
 class ProcessReading {
 public:
-    ProcessReading(trace::EventSource& source, symbolize::Symbolizer& symbolizer, const ProgressReport& progress);
+    // With a phase, of the accounts only what belongs to it (accounts/phase_cut.h).
+    ProcessReading(trace::EventSource& source, symbolize::Symbolizer& symbolizer, const ProgressReport& progress,
+                   const std::optional<std::string>& phase = std::nullopt);
     ~ProcessReading();
     ProcessReading(ProcessReading&&) noexcept;
     // The same events once more, if the job has a loop: what each call site had live in its rounds. Before resolve().
@@ -141,8 +149,9 @@ private:
 struct AnalysisOptions {
     std::optional<std::string> path;  // a trace directory or one process's file in it; nothing: the newest trace here
     symbolize::SearchPaths symbols;
-    bool look_up_symbols = true;  // false: only names kept in the trace
-    bool iterations = false;      // look for the job's loop, which reads everything twice; verdicts need it
+    bool look_up_symbols = true;       // false: only names kept in the trace
+    bool iterations = false;           // look for the job's loop, which reads everything twice; verdicts need it
+    std::optional<std::string> phase;  // only what belongs to phases of this name (accounts/phase_cut.h)
     ProgressReport progress;
 };
 

@@ -9,6 +9,7 @@
 #include "analyzer/cli/progress.h"
 #include "analyzer/cli/read_trace.h"
 #include "analyzer/cli/trace_directory.h"
+#include "analyzer/print/printable.h"
 #include "analyzer/report/json_report.h"
 #include "analyzer/report/text_report.h"
 
@@ -21,6 +22,7 @@ constexpr char kReportHelp[] = R"(Examples:
   vramtrace report trace -n 50 --full       longer tables, whole call stacks
   vramtrace report --by module --sort count who allocates most often
   vramtrace report --pid 4711               one process of many
+  vramtrace report --phase step/forward     what was allocated in this NVTX range or marker (docs/phases.md)
   vramtrace report --json > report.json     for programs (docs/report-json.md)
   vramtrace report | grep '^LEAK SUMMARY'   N bytes in M allocations
 
@@ -32,6 +34,7 @@ struct ReportOptions {
     bool json = false;
     bool no_symbols = false;
     uint32_t pid = 0;
+    std::string phase;
     report::Options report;
     SymbolOptions symbols;
 };
@@ -45,12 +48,35 @@ const std::map<std::string, report::By> kGroups = {{"stack", report::By::Stack},
                                                    {"api", report::By::Api},           {"device", report::By::Device},
                                                    {"thread", report::By::Thread}};
 
+bool has_phase(const report::Report& built) {
+    for (const report::ProcessReport& process : built.processes) {
+        const auto& cut = process.process->accounts.cut;
+        if (cut && cut->ranges != 0) return true;
+    }
+    return false;
+}
+
+std::string no_phase_sentence(const report::Report& built, const std::string& wanted) {
+    constexpr size_t kNames = 12;
+    std::string names;
+    size_t shown = 0;
+    for (const report::ProcessReport& process : built.processes) {
+        for (const accounts::Phase& phase : process.process->accounts.phases.phases) {
+            if (++shown > kNames) return "no phase matches '" + wanted + "'; there are " + names + " and others";
+            names += (names.empty() ? "" : ", ") + print::printable(phase.path);
+        }
+    }
+    if (names.empty()) return "no phase matches '" + wanted + "': the trace has none (docs/phases.md)";
+    return "no phase matches '" + wanted + "'; there are " + names;
+}
+
 int report_trace(const ReportOptions& options) {
     AnalysisOptions wanted;
     wanted.path = existing_trace(trace_to_read(options.trace));
     wanted.symbols = search_paths(options.symbols);
     wanted.look_up_symbols = !options.no_symbols;
     wanted.iterations = true;
+    if (!options.phase.empty()) wanted.phase = options.phase;
     Analysis analysis;
     {
         Progress progress("reading");
@@ -62,6 +88,10 @@ int report_trace(const ReportOptions& options) {
     const report::Report built = report::build_report(analysis, shown);
     if (shown.pid && built.processes.empty()) {
         spdlog::error("{} has no process {}", analysis.path, *shown.pid);
+        return kNoTrace;
+    }
+    if (wanted.phase && !has_phase(built)) {
+        spdlog::error("{}", no_phase_sentence(built, options.phase));
         return kNoTrace;
     }
     if (options.json) {
@@ -96,6 +126,10 @@ void add_report(CLI::App& program, Chosen& chosen) {
         ->type_name("WHAT");
     command->add_flag("--full", options->report.full, "Whole call stacks, every process, every part of the device");
     command->add_option("--pid", options->pid, "Only this process")->type_name("PID");
+    command
+        ->add_option("--phase", options->phase,
+                     "Only what belongs to these phases: NAME, OUTER/INNER, or with the shell's wildcards")
+        ->type_name("NAME");
     command->add_flag("--no-symbols", options->no_symbols, "Only names kept in the trace");
     add_symbol_options(*command, options->symbols);
     command->callback([options, &chosen] { chosen.action = [options] { return report_trace(*options); }; });

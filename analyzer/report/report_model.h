@@ -89,7 +89,9 @@ struct ProcessReport {
     std::vector<DeviceReport> devices;
     std::vector<const accounts::Total*> host_totals;  // host-pinned, host-registered, address-space
     Table churn;
-    Table failures;  // call sites with refused calls
+    Table failures;                              // call sites with refused calls
+    std::vector<const accounts::Phase*> phases;  // those shown, by first begin
+    size_t hidden_phases = 0;
 };
 
 struct Report {
