@@ -62,7 +62,7 @@ static void job(void) {
 
 int main(int argc, char** argv) {
     const int fork_first = argc > 1 && strcmp(argv[1], "fork") == 0;
-    vramtrace_range_push("unfinished");
+    vramtrace_range_start("unfinished");
     if (fork_first) {
         const pid_t child = fork();
         if (child == 0) {
