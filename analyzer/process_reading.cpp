@@ -11,28 +11,43 @@ namespace vramtrace {
 struct ProcessReading::Parts {
     ProcessAnalysis analysis;
     RawStacks stacks;
+    std::optional<std::string> phase;
 };
+
+namespace {
+
+// Names of ranges as the source knows them. The definitions live as long as the source.
+accounts::AccountantOptions options_for(const trace::EventSource& source, const std::optional<std::string>& phase) {
+    return {[&definitions = source.definitions()](uint32_t id) {
+                const auto body = definitions.body(id, trace::DefinitionKind::String);
+                return std::string_view(reinterpret_cast<const char*>(body.data()), body.size());
+            },
+            phase};
+}
+
+}  // namespace
 
 ProcessReading::~ProcessReading() = default;
 ProcessReading::ProcessReading(ProcessReading&&) noexcept = default;
 
 ProcessReading::ProcessReading(trace::EventSource& source, symbolize::Symbolizer& symbolizer,
-                               const ProgressReport& progress, std::optional<uint64_t> at)
+                               const ProgressReport& progress, const ReadingOptions& options)
     : parts_(std::make_unique<Parts>()) {
     ProcessAnalysis& analysis = parts_->analysis;
-    accounts::Accountant accountant;
+    parts_->phase = options.phase;
+    accounts::Accountant accountant(options_for(source, options.phase));
     std::vector<trace::Event> batch;
     uint64_t expected = 0;
     uint64_t last_time = 0;
     uint64_t start = source.status().identity.open_monotonic;
     while (source.next_batch(batch)) {
         if (batch.empty() || analysis.cut_at) continue;  // the end is read for what the source says of itself
-        if (at) {
+        if (options.at) {
             if (expected == 0 && (start == 0 || start > batch.front().time)) start = batch.front().time;
             const auto later = std::find_if(batch.begin(), batch.end(), [&](const trace::Event& event) {
-                return event.time > start && event.time - start > *at;
+                return event.time > start && event.time - start > *options.at;
             });
-            if (later != batch.end()) analysis.cut_at = at;
+            if (later != batch.end()) analysis.cut_at = options.at;
             batch.erase(later, batch.end());
         }
         accountant.add(batch);
@@ -68,7 +83,7 @@ void ProcessReading::read_iterations(trace::EventSource& source, symbolize::Symb
     ProcessAnalysis& analysis = parts_->analysis;
     const auto marker = accounts::find_marker(analysis.accounts);
     if (!marker) return;
-    accounts::Accountant accountant;
+    accounts::Accountant accountant(options_for(source, parts_->phase));
     accounts::IterationCounts counts(analysis.accounts, *marker);
     accountant.attach(counts);
     std::vector<trace::Event> batch;
