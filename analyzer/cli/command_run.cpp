@@ -119,9 +119,9 @@ std::string summary_line(const KeptNames& kept, const std::string& directory) {
 std::string nothing_line(const std::string& command) {
     const std::string obstacle = preload_obstacle(command);
     if (!obstacle.empty())
-        return "no CUDA call was seen: " + print::printable(command) + " cannot be recorded, " + obstacle;
-    return "no CUDA call was seen: neither " + print::printable(command) +
-           " nor a process that it started allocated GPU memory, so there is no trace";
+        return "nothing was recorded: " + print::printable(command) + " cannot be recorded, " + obstacle;
+    return "nothing was recorded, there is no trace: neither " + print::printable(command) +
+           " nor a process that it started allocated GPU memory, or a line above says why it could not be recorded";
 }
 
 void say_end(const RunOptions& options, const Job& job, const std::string& directory, bool own_directory) {
