@@ -8,7 +8,8 @@ import subprocess
 import sys
 import unittest
 
-from preloaded_run import PROGRAMS, SHIM, Case, preloaded_environment, simulated_environment
+from preloaded_run import (PROGRAMS, SHIM, Case, drained, preloaded_environment, report, simulated_environment,
+                           wait_for)
 
 TOOLS = {
     "bash": ["bash", "-c", "for i in 1 2 3; do echo $i | cat; done; exit 3"],
@@ -111,6 +112,21 @@ class Neutrality(Case):
         self.assertNotIn("FAIL", under.stdout)
         self.assertEqual(under.returncode, 0, under.stdout + under.stderr)
         self.assertTrue(self.trace.exists())
+
+    def test_a_sanitizer_in_front(self):
+        """AddressSanitizer's runtime takes over libc's functions and asks us, by dlsym, for the real ones."""
+        compiler = shutil.which("g++")
+        runtime = compiler and subprocess.run([compiler, "-print-file-name=libasan.so"], capture_output=True,
+                                              text=True).stdout.strip()
+        if not runtime or not os.path.isabs(runtime):
+            self.skipTest("no libasan.so here")
+        environment = preloaded_environment(self.trace, ASAN_OPTIONS="detect_leaks=0")
+        environment["LD_PRELOAD"] = f"{runtime} {SHIM}"
+        result = subprocess.run([PROGRAMS / "quickstart_leak"], env=environment, capture_output=True, text=True,
+                                timeout=60)
+        self.assertEqual((result.returncode, result.stdout), (0, "40 steps done\n"), result.stderr)
+        wait_for(lambda: drained(self.trace), what="draining of the rings")
+        self.assertEqual(report(self.trace)["leak_summary"]["allocations"], 40)
 
     def test_disabled(self):
         self.same([str(PROGRAMS / "quickstart_leak")], VRAMTRACE_DISABLE=1)
