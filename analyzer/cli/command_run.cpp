@@ -19,6 +19,7 @@
 #include "analyzer/cli/progress.h"
 #include "analyzer/cli/read_trace.h"
 #include "analyzer/cli/run_record.h"
+#include "analyzer/cli/sanitizers.h"
 #include "analyzer/cli/trace_directory.h"
 #include "analyzer/kept_names.h"
 #include "analyzer/print/printable.h"
@@ -199,6 +200,10 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
     }
     job.environment.emplace_back("LD_PRELOAD", preload_value(preload, std::getenv("LD_PRELOAD")));
     job.environment.emplace_back("VRAMTRACE_DIR", as_pattern(directory));
+    if (needs_address_sanitizer(find_command(command[0]))) {
+        const std::string value = asan_options_value(std::getenv("ASAN_OPTIONS"));
+        if (!value.empty()) job.environment.emplace_back("ASAN_OPTIONS", value);
+    }
     spdlog::debug("LD_PRELOAD={} VRAMTRACE_DIR={}", job.environment[0].second, job.environment[1].second);
 
     // mpirun -n 4 vramtrace run -o DIR …: the first one's record stays; how the others ended is known as far as it can be seen.
