@@ -2,7 +2,6 @@
 #include "analyzer/analysis.h"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "analyzer/input/open_input.h"
 #include "analyzer/print/units.h"
@@ -112,7 +111,7 @@ Analysis analyze(const AnalysisOptions& options) {
     const std::string directory = opened.processes.empty() ? opened.path : opened.processes[0].files.directory;
     const std::string names_file = directory + "/symbols.json";
     std::string why;
-    if (!symbolizer.load(names_file, why) && std::filesystem::exists(names_file)) analysis.warnings.push_back(why);
+    if (!symbolizer.load(names_file, why) && !why.empty()) analysis.warnings.push_back(why);
     const auto run = read_run_details(directory);
     if (run) analysis.framework_detail = run->framework_detail;
 

@@ -2,9 +2,9 @@
 #include "analyzer/process_facts.h"
 
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "analyzer/files/json_file.h"
 #include "analyzer/print/units.h"
 #include "analyzer/symbolize/module_files.h"
 #include "analyzer/symbolize/vendor_libraries.h"
@@ -141,9 +141,11 @@ std::vector<std::string> read_names(const trace::DefinitionView& definitions) {
 }
 
 std::optional<RunDetails> read_run_details(const std::string& directory) {
-    std::ifstream in(directory + "/run.json", std::ios::binary);
-    const auto document = in ? nlohmann::json::parse(in, nullptr, false) : nlohmann::json();
-    if (!document.is_object()) return std::nullopt;
+    nlohmann::json document;
+    std::string told_by_input;
+    constexpr size_t kMaxBytes = 8U << 20;
+    if (read_json_object(directory + "/run.json", kMaxBytes, document, told_by_input) != JsonFile::Good)
+        return std::nullopt;
     RunDetails details;
     details.pid = static_cast<uint32_t>(number<int64_t>(document, "pid").value_or(0));
     details.start_time = number<uint64_t>(document, "start_time").value_or(0);

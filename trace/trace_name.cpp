@@ -148,7 +148,8 @@ size_t ring_prefix(const char* directory, const char* stem, char* buffer, size_t
     if (own_length == 0) return 0;
     own.put(suffix::kWhere);
     if (own.length() == 0) return 0;
-    const long descriptor = syscall(SYS_openat, AT_FDCWD, buffer, O_RDONLY | O_CLOEXEC | O_NOFOLLOW, 0);
+    // O_NONBLOCK: a named pipe must not hang anybody.
+    const long descriptor = syscall(SYS_openat, AT_FDCWD, buffer, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0);
     buffer[own_length] = '\0';
     if (descriptor < 0) return errno == ENOENT ? own_length : 0;
     size_t used = 0;

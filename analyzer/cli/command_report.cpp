@@ -74,6 +74,18 @@ std::string no_phase_sentence(const report::Report& built, const std::string& wa
     return "no phase matches '" + wanted + "'; there are " + names;
 }
 
+// Turns the name of a value into what CLI11 reads as that value; says which there are if it is none.
+template <typename Values>
+auto one_of(const Values& values) {
+    return [&values](const std::string& text) {
+        const auto found = values.find(text);
+        if (found != values.end()) return std::to_string(static_cast<int>(found->second));
+        std::string names;
+        for (const auto& value : values) names += (names.empty() ? "" : ", ") + value.first;
+        throw CLI::ValidationError("'" + text + "' is none of " + names);
+    };
+}
+
 int report_trace(const ReportOptions& options) {
     AnalysisOptions wanted;
     wanted.path = existing_trace(trace_to_read(options.trace));
@@ -121,15 +133,21 @@ void add_report(CLI::App& program, Chosen& chosen) {
         ->type_name("TRACE");
     command->add_flag("--json", options->json, "Write JSON");
     command->add_option("-n,--limit", options->report.limit, "Rows of each table")
-        ->check(CLI::PositiveNumber)
+        ->check(
+            [](const std::string& text) {
+                const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+                const bool good = digits && text.find_first_not_of('0') != std::string::npos && text.size() < 10;
+                return good ? std::string() : "'" + text + "' is no number of rows from 1 on";
+            },
+            "")
         ->type_name("ROWS");
     command->add_option("--sort", options->report.sort, "Order of rows: bytes, count, peak or churn (default bytes)")
-        ->transform(CLI::CheckedTransformer(kSorts).description(""))
+        ->transform(one_of(kSorts), "")
         ->type_name("KEY");
     command
         ->add_option("--by", options->report.by,
                      "What makes a row: stack, function, file, module, api, device or thread (default stack)")
-        ->transform(CLI::CheckedTransformer(kGroups).description(""))
+        ->transform(one_of(kGroups), "")
         ->type_name("WHAT");
     command->add_flag("--full", options->report.full, "Whole call stacks, every process, every part of the device");
     CLI::Option* native =

@@ -20,6 +20,7 @@
 #include "analyzer/cli/progress.h"
 #include "analyzer/cli/read_trace.h"
 #include "analyzer/cli/run_record.h"
+#include "analyzer/cli/sanitizers.h"
 #include "analyzer/cli/trace_directory.h"
 #include "analyzer/kept_names.h"
 #include "analyzer/print/printable.h"
@@ -123,9 +124,9 @@ std::string summary_line(const KeptNames& kept, const std::string& directory) {
 std::string nothing_line(const std::string& command) {
     const std::string obstacle = preload_obstacle(command);
     if (!obstacle.empty())
-        return "no CUDA call was seen: " + print::printable(command) + " cannot be recorded, " + obstacle;
-    return "no CUDA call was seen: neither " + print::printable(command) +
-           " nor a process that it started allocated GPU memory, so there is no trace";
+        return "nothing was recorded: " + print::printable(command) + " cannot be recorded, " + obstacle;
+    return "nothing was recorded, there is no trace: neither " + print::printable(command) +
+           " nor a process that it started allocated GPU memory, or a line above says why it could not be recorded";
 }
 
 void say_end(const RunOptions& options, const Job& job, const std::string& directory, bool own_directory) {
@@ -206,6 +207,10 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
     // NVTX has room for one tool: whoever is named already stays (nsys, for one), and the report says so.
     if (const char* other = std::getenv(kNvtxTool); other == nullptr || *other == '\0')
         job.environment.emplace_back(kNvtxTool, preload);
+    if (needs_address_sanitizer(find_command(command[0]))) {
+        const std::string value = asan_options_value(std::getenv("ASAN_OPTIONS"));
+        if (!value.empty()) job.environment.emplace_back("ASAN_OPTIONS", value);
+    }
     spdlog::debug("LD_PRELOAD={} VRAMTRACE_DIR={}", job.environment[0].second, job.environment[1].second);
 
     std::vector<ChosenVariable> detail;

@@ -60,8 +60,8 @@ void add_symbol_options(CLI::App& command, SymbolOptions& options) {
     command
         .add_option("--debug-dir", options.debug_directories,
                     "Directory with separate debug files by build-id, may be given often (default /usr/lib/debug)")
-        ->allow_extra_args(false)
-        ->type_name("DIR");
+        ->type_name("DIR")
+        ->allow_extra_args(false);  // else it would take the trace for a second directory
     command.add_option("--sysroot", options.sysroot, "Look for the job's binaries below this directory")
         ->type_name("DIR");
     command.add_flag("--debuginfod", options.debuginfod, "Ask the servers in DEBUGINFOD_URLS for missing debug files");
@@ -93,7 +93,10 @@ int run_program(int argc, char** argv) {
         if (argc < 2) {
             std::cerr << program.help();
         } else {
-            spdlog::error("{}; see vramtrace --help", error.what());
+            const auto word = std::find_if(argv + 1, argv + argc, [](const char* text) { return *text != '-'; });
+            const bool no_command = program.get_subcommands().empty() && word != argv + argc;
+            spdlog::error("{}; see vramtrace --help",
+                          no_command ? "'" + std::string(*word) + "' is no command of vramtrace" : error.what());
         }
         return kUsage;
     }

@@ -5,6 +5,7 @@
 
 #include "analyzer/cli/trace_directory.h"
 #include "analyzer/input/open_input.h"
+#include "trace/container/input_error.h"
 
 namespace vramtrace::cli {
 
@@ -21,7 +22,11 @@ std::string existing_trace(const std::optional<std::string>& named) {
     const auto status = std::filesystem::status(*named, error);
     if (!std::filesystem::exists(status)) throw NoTrace(*named + " does not exist");
     if (std::filesystem::is_directory(status) && !holds_events(*named)) {
-        throw NoTrace(holds_trace(*named) ? *named + " holds no events: the job made no CUDA call that allocates memory"
+        const std::filesystem::directory_iterator listing(*named, error);
+        if (error) throw trace::InputError(*named + " cannot be read: " + error.message() + ".");
+        throw NoTrace(holds_trace(*named) ? *named +
+                                                " holds no events: the job allocated no GPU memory, could not be "
+                                                "recorded (it said so then), or its files were taken away"
                                           : *named + " holds no trace");
     }
     return *named;

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "analyzer/files/json_file.h"
 #include "analyzer/print/json_writer.h"
 #include "trace/container/process_watch.h"
 
@@ -43,9 +44,11 @@ void number_or_null(print::JsonWriter& json, const char* key, bool known, Number
 }  // namespace
 
 bool other_job_runs(const std::string& directory) {
-    std::ifstream in(directory + "/run.json", std::ios::binary);
-    const auto document = in ? nlohmann::json::parse(in, nullptr, false) : nlohmann::json();
-    if (!document.is_object() || document.value("running", nlohmann::json()) != nlohmann::json(true)) return false;
+    nlohmann::json document;
+    std::string ignored;
+    constexpr size_t kMaxBytes = 8U << 20;
+    if (read_json_object(directory + "/run.json", kMaxBytes, document, ignored) != JsonFile::Good) return false;
+    if (document.value("running", nlohmann::json()) != nlohmann::json(true)) return false;
     const nlohmann::json pid = document.value("pid", nlohmann::json());
     const nlohmann::json start = document.value("start_time", nlohmann::json());
     if (!pid.is_number_unsigned() || !start.is_number_unsigned()) return false;

@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "analyzer/cli/run_record.h"
 #include "trace/container/collector_lock.h"
@@ -21,6 +23,8 @@ namespace vramtrace::cli {
 namespace {
 
 namespace files = std::filesystem;
+
+constexpr std::chrono::seconds kCollectorLeaves{4};  // twice what it waits for another job
 
 // The suffix of a process's file ("", if it is none), and its stem.
 std::string suffix_of(const std::string& name, std::string* stem = nullptr) {
@@ -48,6 +52,22 @@ void for_each_name(const std::string& directory, Visit visit) {
     for (files::directory_iterator it(directory, ignored), end; !ignored && it != end; it.increment(ignored)) {
         visit(it->path());
     }
+}
+
+// Calls visit(pid, start time) of the process of each ring in it.
+template <typename Visit>
+void for_each_ring(const std::string& directory, Visit visit) {
+    for_each_name(directory, [&](const files::path& path) {
+        std::string stem;
+        const std::string suffix = suffix_of(path.filename().string(), &stem);
+        if (suffix != trace::suffix::kRing && suffix != trace::suffix::kWhere) return;
+        // A stem is HOST.PID.START.COUNTER, and HOST has no dots.
+        unsigned pid = 0;
+        unsigned long long start = 0;
+        const size_t dot = stem.find('.');
+        if (dot == std::string::npos || std::sscanf(stem.c_str() + dot, ".%u.%llu.", &pid, &start) != 2) return;
+        visit(pid, start);
+    });
 }
 
 // The newest change of an event file or of run.json in it; 0 if it holds no trace.
@@ -89,23 +109,38 @@ bool holds_events(const std::string& directory) {
     return found;
 }
 
+namespace {
+
+// True while a process that has a ring here lives: the collector is not merely waiting for one to come.
+bool process_recorded(const std::string& directory) {
+    bool lives = false;
+    for_each_ring(directory,
+                  [&](unsigned pid, unsigned long long start) { lives |= trace::start_time_of(pid) == start; });
+    return lives;
+}
+
+// A collector stays for a moment when its last job is done. What it finished is finished: true once it has gone, false
+// if a job came meanwhile, or it does not go.
+bool collector_gone(const std::string& directory) {
+    const auto until = std::chrono::steady_clock::now() + kCollectorLeaves;
+    while (collector_at_work(directory)) {
+        if (process_recorded(directory) || other_job_runs(directory)) return false;
+        if (std::chrono::steady_clock::now() > until) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return true;
+}
+
+}  // namespace
+
 bool collector_at_work(const std::string& directory) {
     return trace::CollectorLock::held(directory, trace::this_machine());
 }
 
 bool waits_to_be_drained(const std::string& directory) {
     bool waits = false;
-    for_each_name(directory, [&](const files::path& path) {
-        std::string stem;
-        const std::string suffix = suffix_of(path.filename().string(), &stem);
-        if (suffix != trace::suffix::kRing && suffix != trace::suffix::kWhere) return;
-        // A stem is HOST.PID.START.COUNTER, and HOST has no dots.
-        unsigned pid = 0;
-        unsigned long long start = 0;
-        const size_t dot = stem.find('.');
-        if (dot == std::string::npos || std::sscanf(stem.c_str() + dot, ".%u.%llu.", &pid, &start) != 2) return;
-        waits |= trace::start_time_of(pid) != start;
-    });
+    for_each_ring(directory,
+                  [&](unsigned pid, unsigned long long start) { waits |= trace::start_time_of(pid) != start; });
     return waits;
 }
 
@@ -121,7 +156,7 @@ Failed prepare_directory(std::string& path, bool overwrite) {
     if (!files::is_directory(path, error)) return {path + " exists and is no directory"};
     if (access(path.c_str(), W_OK | X_OK) != 0)
         return {"cannot write to the directory " + path + ": " + std::strerror(errno)};
-    if (!holds_events(path) || collector_at_work(path) || other_job_runs(path)) return {};
+    if (!holds_events(path) || other_job_runs(path) || !collector_gone(path)) return {};
     if (!overwrite)
         return {path + " holds a trace already; name another directory, or add --overwrite to remove that trace"};
     for_each_name(path, [](const files::path& file) {

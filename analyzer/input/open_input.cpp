@@ -29,10 +29,28 @@ std::pair<std::string, std::string> split(const std::string& name) {
     return {name.substr(0, length), suffix};
 }
 
+// Where the ring lies, as STEM.where says; beside it if that cannot be read.
 std::string prefix_of(const std::string& directory, const std::string& stem) {
     std::vector<char> buffer(kMaxPath);
     const size_t length = ring_prefix(directory.c_str(), stem.c_str(), buffer.data(), buffer.size());
-    return std::string(buffer.data(), length);
+    return length != 0 ? std::string(buffer.data(), length) : directory + "/" + stem;
+}
+
+bool is_there(const std::string& path) {
+    std::error_code ignored;
+    return fs::exists(fs::symlink_status(path, ignored));
+}
+
+// Why a process that has a file here has neither container nor ring; empty: both were just completed and removed.
+std::string nothing_of(const std::string& directory, const std::string& stem) {
+    const std::string where = directory + "/" + stem + suffix::kWhere;
+    if (!is_there(where)) return {};
+    std::vector<char> buffer(kMaxPath);
+    if (ring_prefix(directory.c_str(), stem.c_str(), buffer.data(), buffer.size()) == 0) {
+        return where + " does not say where the ring of this process lies.";
+    }
+    return "The ring that " + where + " names (" + buffer.data() + suffix::kRing +
+           ") is not there, or lies on another machine, and nothing of it was written here yet.";
 }
 
 // The identity from whichever file can give it.
@@ -51,7 +69,9 @@ ProcessIdentity identity_of(const ProcessFiles& files) {
         MappedFile ring;
         const OpenError error = open_ring_segment(path.c_str(), FileMode::ReadOnly, ring);
         if (error == OpenError::None) return segment_view(ring).header->identity;
-        if (problem.empty() || (error != OpenError::NotFound && error != OpenError::NotReady)) {
+        // Of a container that is not there the ring says more than that it is not.
+        const bool no_container = !is_there(files.container);
+        if (no_container || problem.empty() || (error != OpenError::NotFound && error != OpenError::NotReady)) {
             problem = path + " " + open_error_text(error) + ".";
         }
     }
@@ -62,11 +82,10 @@ ProcessFiles files_of(const std::string& directory, const std::string& stem) {
     ProcessFiles files;
     files.directory = directory;
     const std::string container = directory + "/" + stem + suffix::kContainer;
-    std::error_code ignored;
     const std::string prefix = prefix_of(directory, stem);
-    if (!prefix.empty() && fs::exists(prefix + suffix::kRing, ignored)) files.ring_prefix = prefix;
+    if (is_there(prefix + suffix::kRing)) files.ring_prefix = prefix;
     // A container that appears while we read is found if the ring is there now, and a ring that goes is looked for.
-    if (fs::exists(container, ignored) || !files.ring_prefix.empty()) files.container = container;
+    if (is_there(container) || !files.ring_prefix.empty()) files.container = container;
     return files;
 }
 
@@ -111,7 +130,11 @@ Input open_directory(const std::string& directory) {
     for (const std::string& stem : stems_in(directory)) {
         ProcessInput process;
         process.files = files_of(directory, stem);
-        if (process.files.container.empty()) continue;  // completed and removed while we looked
+        if (process.files.container.empty()) {
+            const std::string why = nothing_of(directory, stem);
+            if (!why.empty()) input.warnings.push_back(why);
+            continue;
+        }
         try {
             process.identity = identity_of(process.files);
             input.processes.push_back(std::move(process));

@@ -256,6 +256,7 @@ void ProcessTrace::warn(const std::string& sentence) {
 void ProcessTrace::finish() {
     phase_ = Phase::Done;
     if (ring_) lay_definitions();
+    open_container();  // a collector may have begun it since we looked last
     const std::vector<std::string> ours = status_.warnings;
     const ProcessIdentity identity = status_.identity;
     if (container_) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/input/run_record.h"
 
-#include <fstream>
 #include <nlohmann/json.hpp>
+
+#include "analyzer/files/json_file.h"
 
 namespace vramtrace::input {
 namespace {
 
-constexpr std::streamsize kMaxBytes = 1 << 20;
+constexpr size_t kMaxBytes = 8U << 20;  // a command line has at most 6 MiB
 
 template <typename T>
 std::optional<T> number(const nlohmann::json& document, const char* key) {
@@ -19,17 +20,11 @@ std::optional<T> number(const nlohmann::json& document, const char* key) {
 }  // namespace
 
 std::optional<RunRecord> read_run_record(const std::string& directory, std::string& warning) {
-    const std::string path = directory + "/run.json";
-    std::ifstream in(path, std::ios::binary);
-    if (!in) return std::nullopt;
-    std::string text(static_cast<size_t>(kMaxBytes), '\0');
-    in.read(text.data(), kMaxBytes);
-    text.resize(static_cast<size_t>(in.gcount()));
-    const auto document = nlohmann::json::parse(text, nullptr, false);
-    if (!document.is_object()) {
-        warning = path + " is damaged: how the job ended is not known from it.";
-        return std::nullopt;
-    }
+    nlohmann::json document;
+    std::string problem;
+    const JsonFile result = read_json_object(directory + "/run.json", kMaxBytes, document, problem);
+    if (result == JsonFile::Bad) warning = problem + ": how the job ended is not known from it.";
+    if (result != JsonFile::Good) return std::nullopt;
     RunRecord record;
     record.pid = number<uint32_t>(document, "pid").value_or(0);
     record.start_time = number<uint64_t>(document, "start_time").value_or(0);

@@ -7,10 +7,10 @@
 #include <cerrno>
 #include <charconv>
 #include <cstring>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "analyzer/files/json_file.h"
 #include "analyzer/print/json_writer.h"
 #include "analyzer/print/units.h"
 
@@ -19,6 +19,8 @@ namespace vramtrace::symbolize {
 namespace {
 
 using Json = nlohmann::json;
+
+constexpr size_t kMaxBytes = 256U << 20;
 
 std::string text_of(const Json& object, const char* key) {
     const auto found = object.find(key);
@@ -70,15 +72,15 @@ void write_module(print::JsonWriter& json, const ModuleKey& key, const ModuleNam
 }  // namespace
 
 bool read_names(const std::string& path, NamesByModule& names, std::string& why) {
-    std::ifstream in(path, std::ios::binary);
-    if (!in) {
-        why = "no names are kept in this trace";
-        return false;
-    }
-    const Json document = Json::parse(in, nullptr, false);
-    if (!document.is_object()) {
-        why = path + " is damaged";
-        return false;
+    Json document;
+    switch (read_json_object(path, kMaxBytes, document, why)) {
+        case JsonFile::Missing:
+            why.clear();
+            return false;
+        case JsonFile::Bad:
+            return false;
+        case JsonFile::Good:
+            break;
     }
     const auto schema = document.find("schema_version");
     if (schema == document.end() || !schema->is_number_unsigned() || schema->get<uint64_t>() > kNamesSchema) {

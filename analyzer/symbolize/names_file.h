@@ -23,7 +23,8 @@ using NamesByModule = std::map<ModuleKey, ModuleNames>;
 
 constexpr unsigned kNamesSchema = 1;
 
-// Adds the file's content to `names`. False with one sentence in `why` if it is missing, damaged or of a newer schema.
+// Adds the file's content to `names`. False with one sentence in `why` if it is damaged or of a newer schema, with none if it
+// is not there.
 bool read_names(const std::string& path, NamesByModule& names, std::string& why);
 // Replaces the file at once (written beside it, then renamed). False with one sentence in `why` on failure.
 bool write_names(const std::string& path, const NamesByModule& names, std::string& why);

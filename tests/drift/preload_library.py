@@ -63,6 +63,8 @@ def main():
         version = re.search(r"@GLIBC_(\d+)\.(\d+)", symbol)
         if version and (int(version[1]), int(version[2])) > NEWEST_GLIBC:
             problems.append(f"needs {symbol}, newer than glibc {'.'.join(map(str, NEWEST_GLIBC))}")
+        if re.match(r"(str(?!errordesc_np)|mem|stp)\w+", symbol):
+            problems.append(f"needs {symbol}, which a sanitizer takes over before it works: see shim/c_strings.c")
         if symbol.split("@")[0] in ("_dl_find_object", "__tls_get_addr", "__cxa_atexit", "pthread_create", "dlopen"):
             problems.append(f"needs {symbol}")
 

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import unittest
 
-from preloaded_run import PROGRAMS, SHIM, Case, preloaded_environment, simulated_environment
+from preloaded_run import (PROGRAMS, SHIM, SIMULATOR, VRAMTRACE, Case, drained, preloaded_environment, report,
+                           simulated_environment, wait_for)
 
 TOOLS = {
     "bash": ["bash", "-c", "for i in 1 2 3; do echo $i | cat; done; exit 3"],
@@ -111,6 +112,38 @@ class Neutrality(Case):
         self.assertNotIn("FAIL", under.stdout)
         self.assertEqual(under.returncode, 0, under.stdout + under.stderr)
         self.assertTrue(self.trace.exists())
+
+    def test_a_sanitizer_in_front(self):
+        """AddressSanitizer's runtime takes over libc's functions and asks us, by dlsym, for the real ones."""
+        compiler = shutil.which("g++")
+        runtime = compiler and subprocess.run([compiler, "-print-file-name=libasan.so"], capture_output=True,
+                                              text=True).stdout.strip()
+        if not runtime or not os.path.isabs(runtime):
+            self.skipTest("no libasan.so here")
+        environment = preloaded_environment(self.trace, ASAN_OPTIONS="detect_leaks=0")
+        environment["LD_PRELOAD"] = f"{runtime} {SHIM}"
+        result = subprocess.run([PROGRAMS / "quickstart_leak"], env=environment, capture_output=True, text=True,
+                                timeout=60)
+        self.assertEqual((result.returncode, result.stdout), (0, "40 steps done\n"), result.stderr)
+        wait_for(lambda: drained(self.trace), what="draining of the rings")
+        self.assertEqual(report(self.trace)["leak_summary"]["allocations"], 40)
+
+    def test_a_program_with_a_sanitizer(self):
+        """`run` of a program that is linked with AddressSanitizer's shared runtime."""
+        source, program = self.directory / "p.cpp", self.directory / "p"
+        source.write_text('#include <cstdio>\n#include <cstdlib>\nextern "C" int cudaMalloc(void**, size_t);\n'
+                          'int main() { void* p; printf("%d %s\\n", cudaMalloc(&p, 4711), getenv("ASAN_OPTIONS")); }\n')
+        built = subprocess.run(["g++", "-fsanitize=address", source, "-o", program, f"-L{SIMULATOR}", "-l:libcudart.so.13",
+                                "-Wl,--allow-shlib-undefined"], capture_output=True, text=True)
+        if built.returncode != 0:
+            self.skipTest("no AddressSanitizer here")
+        for before, after in ((None, "verify_asan_link_order=0"), ("detect_leaks=0", "detect_leaks=0:verify_asan_link_order=0")):
+            environment = simulated_environment(**({} if before is None else {"ASAN_OPTIONS": before}))
+            trace = self.directory / f"trace-{before}"
+            result = subprocess.run([VRAMTRACE, "run", "-o", trace, "--", program], env=environment, capture_output=True,
+                                    text=True, timeout=60)
+            self.assertEqual((result.returncode, result.stdout), (0, f"0 {after}\n"), result.stderr)
+            self.assertEqual(report(trace)["leak_summary"]["bytes"], 4711)
 
     def test_disabled(self):
         self.same([str(PROGRAMS / "quickstart_leak")], VRAMTRACE_DISABLE=1)

@@ -93,6 +93,16 @@ bool BlockFile::next() {
 bool BlockFile::find_next(uint64_t from) {
     window_.resize(kWindowBytes);
     while (from + sizeof(BlockHeader) <= file_bytes_) {
+        // A hole holds no header, and can be larger than any disk.
+        const off_t data = lseek(fd_, static_cast<off_t>(from), SEEK_DATA);
+        if (data < 0 && errno == ENXIO) {
+            scanned_to_ = file_bytes_;
+            return false;
+        }
+        if (data > 0 && static_cast<uint64_t>(data) > from) {
+            from = scanned_to_ = static_cast<uint64_t>(data);
+            continue;
+        }
         const size_t got = read_at(from, window_.data(), window_.size());
         if (got < sizeof(BlockHeader)) return false;
         for (size_t at = 0; at + sizeof(BlockHeader) <= got; ++at) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "trace/trace_name.h"
 
+#include <sys/stat.h>
+
 #include <cstring>
 #include <fstream>
 #include <string>
@@ -87,5 +89,9 @@ TEST_CASE("the pointer to a ring that lies elsewhere") {
         CHECK(length == 0);
     }
     write(std::string(5000, '/') + "\n");
+    REQUIRE(ring_prefix(directory.c_str(), "h.1.2.0", prefix, sizeof prefix) == 0);
+    // A pipe under that name is not waited for.
+    std::filesystem::remove(directory + "/h.1.2.0.where");
+    REQUIRE(mkfifo((directory + "/h.1.2.0.where").c_str(), 0600) == 0);
     REQUIRE(ring_prefix(directory.c_str(), "h.1.2.0", prefix, sizeof prefix) == 0);
 }

@@ -30,7 +30,34 @@ int code_of(std::vector<std::string> arguments) {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
+// What it says on stderr.
+std::string words_of(std::vector<std::string> arguments) {
+    test::ScratchDirectory scratch;
+    const std::string path = scratch.file("stderr");
+    const pid_t pid = fork();
+    if (pid == 0) {
+        if (freopen("/dev/null", "w", stdout) == nullptr || freopen(path.c_str(), "w", stderr) == nullptr) _exit(99);
+        arguments.insert(arguments.begin(), "vramtrace");
+        std::vector<char*> pointers;
+        for (std::string& word : arguments) pointers.push_back(word.data());
+        _exit(cli::run_program(static_cast<int>(arguments.size()), pointers.data()));
+    }
+    waitpid(pid, nullptr, 0);
+    std::ifstream in(path);
+    return {std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+}
+
 }  // namespace
+
+TEST_CASE("what is wrong with the question is said in one plain line") {
+    CHECK(words_of({"report", "--sort", "colour"}) ==
+          "vramtrace: --sort: 'colour' is none of bytes, churn, count, peak; see vramtrace --help\n");
+    CHECK(words_of({"report", "-n", "0"}) ==
+          "vramtrace: --limit: '0' is no number of rows from 1 on; see vramtrace --help\n");
+    CHECK(words_of({"reprot", "x"}) == "vramtrace: 'reprot' is no command of vramtrace; see vramtrace --help\n");
+    // Escape sequences in what somebody named stay text.
+    CHECK(words_of({"report", "/no\x1b[31m\nsuch"}) == "vramtrace: /no\\x1b[31m\\nsuch does not exist\n");
+}
 
 TEST_CASE("exit codes for what is wrong with the question or with the input") {
     test::ScratchDirectory scratch;
@@ -44,6 +71,11 @@ TEST_CASE("exit codes for what is wrong with the question or with the input") {
     CHECK(code_of({"report", "/no/such/trace"}) == 3);
     CHECK(code_of({"dump", scratch.path()}) == 3);
     CHECK(code_of({"symbolize", scratch.path()}) == 3);
+
+    // An option with a value takes one, not the trace behind it too: each of these finds the directory and nothing in it.
+    CHECK(code_of({"report", "--debug-dir", "/no/such", scratch.path()}) == 3);
+    CHECK(words_of({"report", "--debug-dir", "/no/such", scratch.path()}) ==
+          "vramtrace: " + scratch.path() + " holds no trace\n");
 
     const std::string foreign = scratch.file("h.1.2.0.trace");
     std::ofstream(foreign) << std::string(4096, 'x');

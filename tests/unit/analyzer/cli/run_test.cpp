@@ -126,9 +126,8 @@ TEST_CASE("the job's exit code and output are the job's, and one line on stderr 
     CHECK(run.exit_code() == 7);
     CHECK(run.out() == "hello\n");
     CHECK(run.error() ==
-          "oops\nvramtrace: no CUDA call was seen: neither /bin/sh nor a process that it started allocated GPU memory, "
-          "so there is no "
-          "trace\n");
+          "oops\nvramtrace: nothing was recorded, there is no trace: neither /bin/sh nor a process that it started "
+          "allocated GPU memory, or a line above says why it could not be recorded\n");
     // Nothing is left behind where there was nothing to keep.
     CHECK_FALSE(files::exists(run.scratch.file("vramtrace-sh-" + std::to_string(run.pid))));
 }

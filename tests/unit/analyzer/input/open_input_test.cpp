@@ -77,6 +77,20 @@ TEST_CASE("a single file is enough, under any name") {
     CHECK(count_events(*input::open_input(renamed).processes.at(0).open()) == 100);
 }
 
+TEST_CASE("a process of which nothing can be opened is told of, with the reason") {
+    test::ScratchDirectory scratch;
+    text_file(scratch.file("h.1.2.0.where"), "/nowhere/vramtrace-h.1.2.0\n");
+    CHECK_THAT(why(scratch.path()), ContainsSubstring("/nowhere/vramtrace-h.1.2.0.ring) is not there"));
+    text_file(scratch.file("h.1.2.0.where"), "/now");
+    CHECK_THAT(why(scratch.path()), ContainsSubstring("does not say where the ring"));
+    text_file(scratch.file("h.1.2.0.ring"), "");
+    CHECK_THAT(why(scratch.path()), ContainsSubstring("h.1.2.0.ring is empty"));
+    std::filesystem::remove(scratch.file("h.1.2.0.where"));
+    std::filesystem::remove(scratch.file("h.1.2.0.ring"));
+    std::filesystem::create_symlink("h.1.2.0.trace", scratch.file("h.1.2.0.trace"));
+    CHECK_THAT(why(scratch.path()), ContainsSubstring("h.1.2.0.trace cannot be opened: "));
+}
+
 TEST_CASE("what cannot be read is refused in one sentence") {
     test::ScratchDirectory scratch;
     CHECK_THAT(why(scratch.file("nothing")), ContainsSubstring("does not exist"));

@@ -317,6 +317,29 @@ TEST_CASE("a writer refuses what is not its own") {
     CHECK(test::read_file(path) == foreign);
 }
 
+TEST_CASE("holes of a file are skipped, however large, and the blocks behind them found") {
+    test::ScratchDirectory scratch;
+    const std::string path = scratch.file("a.trace");
+    write_sample(path, 100, 10);
+    const auto bytes = test::read_file(path);
+    constexpr uint64_t kHole = uint64_t{1} << 40;  // would take minutes to read
+    std::filesystem::resize_file(path, kHole);
+    BlockFile before(path);
+    size_t blocks = 0;
+    while (before.next()) ++blocks;
+    REQUIRE(blocks > 2);
+
+    std::ofstream behind(path, std::ios::binary | std::ios::in | std::ios::out);
+    behind.seekp(static_cast<std::streamoff>(kHole));
+    const std::span content = std::span(bytes).subspan(kContainerHeaderBytes);
+    behind.write(reinterpret_cast<const char*>(content.data()), static_cast<std::streamsize>(content.size()));
+    behind.close();
+    BlockFile after(path);
+    size_t again = 0;
+    while (after.next()) ++again;
+    CHECK(again == 2 * blocks);
+}
+
 TEST_CASE("files that cannot be read are refused in one sentence") {
     test::ScratchDirectory scratch;
     const std::string path = scratch.file("a.trace");
