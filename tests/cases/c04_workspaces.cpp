@@ -7,8 +7,10 @@
 #include <vector>
 
 CASE_FUNCTION void small_matmul(cudaStream_t stream) {
+    void* const operands = device_memory(kMiB);
     stand_in_matmul(stream, 8519680);
     MUST(cudaStreamSynchronize(stream));
+    MUST(cudaFree(operands));
 }
 
 int main(int argc, char** argv) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registered memory that is unmapped while still registered: c12_registrations wrong | control
+// Registered memory that is unregistered by a wrong pointer and then unmapped: c12_registrations wrong | reused | control
+// wrong: the addresses stay taken; reused: munmap gives them away, and later registrations of them are refused.
 #include "tests/cases/case.h"
 
 #include <sys/mman.h>
@@ -14,7 +15,7 @@ CASE_FUNCTION void register_window(bool right) {
     } else {
         MUST_HOLD(cudaHostUnregister(static_cast<char*>(base) + 4096) != cudaSuccess);
         (void)cudaGetLastError();
-        MUST(mprotect(base, bytes, PROT_NONE));  // munmap would hand the same range out again: see "reused"
+        MUST(mprotect(base, bytes, PROT_NONE));
     }
     if (right) MUST(munmap(base, bytes));
 }

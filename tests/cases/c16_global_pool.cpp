@@ -3,6 +3,8 @@
 // 32 GiB of addresses, 2 MiB granules mapped up to 64 MiB; two rounds of load and unload of 1 GiB.
 #include "tests/cases/case.h"
 
+#include <chrono>
+#include <thread>
 #include <vector>
 
 namespace {
@@ -36,6 +38,7 @@ CASE_FUNCTION CUdeviceptr load_model() {
     CUdeviceptr weights = 0;
     MUST(cuMemAlloc(&weights, kGiB));
     pool_grow(64 * kMiB);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // reading and copying the weights
     return weights;
 }
 
