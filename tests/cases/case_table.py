@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table: public reports, as programs of this folder, and what must be true of their traces."""
+from case_row import GIB, MIB, Row
+
+DEVICE, GRAPH, MODULE, PHYSICAL = "device memory", "graph memory", "module", "physical memory handle"
+PINNED, REGISTERED = "pinned host memory", "registered host memory"
+WORKSPACE = 8519680
+
+
+def says(text):
+    def check(outcome):
+        assert text in outcome.output, f"the program did not say {text!r}: {outcome.output}"
+    return check
+
+
+def each_graph_keeps(outcome):
+    seen = [line.split()[2] for line in outcome.output.splitlines() if line.startswith("graph ")]
+    wanted = [str(64 * MIB * (cycle + 1)) for cycle in range(10)]
+    assert seen == wanted, f"the driver's count of graph memory: {seen}"
+    at_end = outcome.process["leaks"]["rows"][0]["owner_destroyed"]
+    assert at_end == {"bytes": 640 * MIB, "count": 10}, f"executables destroyed: {at_end}"
+    assert outcome.part("reserved by pools, unused") in (None, 0), "the ordinary pool is not empty"
+
+
+def graph_is_empty(outcome):
+    assert "graph 9 0 " in outcome.output, outcome.output
+
+
+def not_explained(least, most):
+    def check(outcome):
+        seen = outcome.part("not explained by traced calls")
+        assert seen is not None and least <= seen <= most, f"not explained: {seen}, not {least} to {most}"
+    return check
+
+
+def failed_request(size, code, function):
+    def check(outcome):
+        call = outcome.process["failures"]["calls"][0]
+        names = [frame["function"].split("(")[0] for frame in call["stack"]]
+        assert (call["bytes"], call["result"]) == (size, code), (call["bytes"], call["result"])
+        assert function in names, names
+        assert call["free_bytes"] is not None and call["free_bytes"] < call["total_bytes"], call["free_bytes"]
+    return check
+
+
+ROWS = [
+    Row("C1", "kept exceptions hold 10 x 256 MiB, freed later", ("c01_kept_exception", "kept"),
+        peak={"device": 2560 * MIB}, allocated={"device": (2560 * MIB, 10)},
+        expected_verdict={"raising_function": "delayed-release"}),
+    Row("C1", "control: forgotten at once", ("c01_kept_exception", "control"), peak={"device": 256 * MIB},
+        expected_verdict={"raising_function": None}),
+    Row("C3", "20 x 100 MiB until a late collection", ("c03_retention", "collected"), peak={"device": 2000 * MIB},
+        expected_verdict={"module_on_device": "delayed-release"}),
+    Row("C3", "results of 50 steps in a list", ("c03_retention", "appended"),
+        [("forward", DEVICE, 1000 * MIB, 50)], expected_verdict={"forward": "growth"}),
+    Row("C3", "control: dropped", ("c03_retention", "control"), peak={"device": 20 * MIB},
+        expected_verdict={"forward": None}),
+    Row("C4", "a workspace a stream", ("c04_workspaces", "once"), [("small_matmul", DEVICE, 8 * WORKSPACE, 8)],
+        expected_verdict={"small_matmul": "library-cache"}),
+    Row("C4", "the same 8 streams five times: nothing more", ("c04_workspaces", "again"),
+        [("small_matmul", DEVICE, 8 * WORKSPACE, 8)], expected_verdict={"small_matmul": "library-cache"}),
+    Row("C4", "control: handle destroyed", ("c04_workspaces", "control"), expected_verdict={"small_matmul": None}),
+    Row("C7", "graph memory outlives its executable, each launch counted once", ("c07_graph_memory", "kept"),
+        [("captured_arrays", GRAPH, 640 * MIB, 10)], made={"executable graph": (10, 0)},
+        allocated={"device": (640 * MIB, 10)}, extra=each_graph_keeps, expected_verdict={"captured_arrays": "growth"}),
+    Row("C7", "control: freed in the graph", ("c07_graph_memory", "control"), peak={"device": 64 * MIB},
+        extra=graph_is_empty, expected_verdict={"captured_arrays": None}),
+    Row("C10", "missing frees on error and resize paths", ("c10_error_paths", "leaking"),
+        [("solver_f", DEVICE, 80 * MIB, 10), ("resize_g", DEVICE, 20 * MIB, 4)],
+        allocated={"device": (268 * MIB, 35)}, expected_verdict={"solver_f": "growth", "resize_g": "left-at-exit"}),
+    Row("C10", "control: freed on all paths", ("c10_error_paths", "control"), allocated={"device": (268 * MIB, 35)},
+        expected_verdict={"solver_f": None, "resize_g": None}),
+    Row("C12", "registrations undone with a wrong pointer", ("c12_registrations", "wrong"),
+        [("register_window", REGISTERED, 256 * MIB, 8)], peak={"device": 0},
+        refused=[("register_window", "cudaHostUnregister → cuMemHostUnregister", 713, 8)],
+        expected_verdict={"register_window": "handles"}),
+    Row("C12", "control", ("c12_registrations", "control"), expected_verdict={"register_window": None}),
+    Row("C14", "three owners alive", ("c14_owners", "three"), [("Resources::Resources", DEVICE, 1536 * MIB, 3)],
+        expected_verdict={"Resources::Resources": "left-at-exit"}),
+    Row("C14", "one owner, assigned three times", ("c14_owners", "reassigned"),
+        [("Resources::Resources", DEVICE, 512 * MIB, 1)], peak={"device": 1024 * MIB},
+        allocated={"device": (1536 * MIB, 3)}, expected_verdict={"Resources::Resources": "left-at-exit"}),
+    Row("C14", "control", ("c14_owners", "control"), expected_verdict={"Resources::Resources": None}),
+    Row("C16", "a pool of the process, 32 GiB of addresses", ("c16_global_pool", "kept"),
+        [("pool_grow", PHYSICAL, 64 * MIB, 32)], addresses=32 * GIB, peak={"device": 1088 * MIB},
+        allocated={"device": (2 * GIB + 64 * MIB, 34)}),
+    Row("C16", "control: taken down", ("c16_global_pool", "control"), expected_verdict={"pool_grow": None}),
+    Row("C18", "the driver's refusal, with what was free", ("c18_split_segment", "split"),
+        [("big_tensor", DEVICE, 8 * GIB, 1)], failures=(1, 0), exit_code=3, settings={"VRAMTRACE_SIM_MEMORY": "12G"},
+        extra=failed_request(8 * GIB, 2, "grow_segments"), expected_verdict={"big_tensor": "left-at-exit"}),
+    Row("C18", "control: small blocks freed first", ("c18_split_segment", "control"),
+        settings={"VRAMTRACE_SIM_MEMORY": "12G"}, extra=says("the cache had it"),
+        expected_verdict={"big_tensor": None}),
+    Row("C21", "a pool's own limit: no CUDA call failed", ("c21_pool_limit", "early"),
+        [("first_array", DEVICE, 512 * MIB, 1)], extra=says("own limit"),
+        expected_verdict={"first_array": "left-at-exit"}),
+    Row("C21", "control: flushed first", ("c21_pool_limit", "control"), peak={"device": 768 * MIB},
+        expected_verdict={"first_array": None}),
+    Row("C23", "a cached segment a stream", ("c23_stream_caches", "fresh"), [("prefetch", DEVICE, 5 * GIB, 10)],
+        made={"stream": (10, 0)}, expected_verdict={"prefetch": "growth"}),
+    Row("C23", "control: one stream", ("c23_stream_caches", "control"), [("prefetch", DEVICE, 512 * MIB, 1)],
+        made={"stream": (1, 0)}, expected_verdict={"prefetch": "left-at-exit"}),
+    Row("C24", "pinned requests as the driver saw them", ("c24_pinned_rounding", "rounded"),
+        [("pinned_tensor", PINNED, 2048 * MIB, 8)]),
+    Row("C24", "control: not rounded", ("c24_pinned_rounding", "control"), [("pinned_tensor", PINNED, 1036 * MIB, 8)]),
+    Row("C27", "refused while another pool could be trimmed, then not", ("c27_untrimmed_pool", "untrimmed"),
+        failures=(1, 1), settings={"VRAMTRACE_SIM_FAIL": "cuMemAllocFromPoolAsync:count=1"},
+        extra=failed_request(40 * GIB, 2, "ask_second_pool")),
+    Row("C27", "control: trimmed first", ("c27_untrimmed_pool", "control"), extra=says("first answer 0")),
+    Row("C28", "a half-done mapping", ("c28_half_mapped", "left"), [("map_granule", PHYSICAL, 10 * MIB, 5)],
+        addresses=GIB, failures=(1, 0), refused=[("give_up_range", "cuMemAddressFree", 1, 1)]),
+    Row("C28", "control", ("c28_half_mapped", "control"), expected_verdict={"map_granule": None}),
+]
+
+NEEDS_A_GPU = []
