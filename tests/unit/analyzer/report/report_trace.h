@@ -115,7 +115,7 @@ public:
         const std::string kept = scratch.file("symbols.json");
         REQUIRE(symbolize::write_names(kept, names(), why));
         REQUIRE(symbolizer.load(kept, why));
-        ProcessReading reading(made, symbolizer, {}, at);
+        ProcessReading reading(made, symbolizer, {}, {at, std::nullopt});
         Analysis analysis;
         analysis.path = "vramtrace-train-4711";
         analysis.processes.push_back(std::move(reading).named(symbolizer));
