@@ -5,6 +5,7 @@ losses, step times, torch.cuda.memory_stats() and, with --history, PyTorch's own
 """
 import argparse
 import contextlib
+import ctypes
 import json
 import time
 
@@ -164,6 +165,10 @@ def main():
     except torch.OutOfMemoryError:
         pass
     source.close()
+    torch.cuda.synchronize()
+    time.sleep(0.2)  # nothing happens here: the mark may be looked up a little too early
+    if hasattr(ctypes.CDLL(None), "vramtrace_api_mark"):
+        ctypes.CDLL(None).vramtrace_api_mark(b"memory_stats asked")
     stats = torch.cuda.memory_stats()
     result = {"losses": losses, "step_ms": [1e3 * t for t in times], "stats": dict(stats), "torch": torch.__version__}
     if options.dump_history:
