@@ -146,7 +146,8 @@ class PyTorch(Case):
         version = re.search(r"__version__ = '(\d+)\.(\d+)", (folder / "version.py").read_text())
         # 2.9 has renamed it.
         cls.conf = "PYTORCH_ALLOC_CONF" if (int(version[1]), int(version[2])) >= (2, 9) else "PYTORCH_CUDA_ALLOC_CONF"
-        cls.environment = {"PYTHONWARNINGS": "ignore", "DISABLE_ADDMM_CUDA_LT": "1"}
+        # PyTorch's own modules are kept compiled between the jobs, whatever ctest says.
+        cls.environment = {"PYTHONWARNINGS": "ignore", "PYTHONDONTWRITEBYTECODE": "", "DISABLE_ADDMM_CUDA_LT": "1"}
         if REAL:
             cls.environment["LD_LIBRARY_PATH"] = os.environ.get("LD_LIBRARY_PATH", "")
         else:
