@@ -13,11 +13,13 @@ documented = {m[1]: m[2] for m in re.finditer(r"^\| `VRAMTRACE_(\w+)` \| ([^|]*)
 
 
 def spelt(kind, value):
+    if kind == "Level":
+        return f"`{('all', 'driver')[int(value)]}`"
     if kind == "Bytes":
-        number, shift = (int(x.strip("UL ")) for x in value.split("<<"))
-        size = number << shift
+        number, _, shift = value.partition("<<")
+        size = int(number.strip("UL ")) << int(shift or 0)
         for unit, power in (("T", 40), ("G", 30), ("M", 20), ("K", 10)):
-            if size % (1 << power) == 0:
+            if size != 0 and size % (1 << power) == 0:
                 return f"`{size >> power}{unit}`"
     return f"`{value.strip(chr(34))}`"
 

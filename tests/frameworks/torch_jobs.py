@@ -99,6 +99,8 @@ def graphs():
     torch.cuda.synchronize()
     moment("with a graph")
     del graph, y
+    if not hasattr(torch.cuda, "MemPool"):  # came with 2.5
+        return
     pool = torch.cuda.MemPool()
     with torch.cuda.use_mem_pool(pool):
         y = torch.ones(1 << 20, device="cuda")
@@ -112,7 +114,7 @@ def out_of_memory():
         try:
             torch.empty(everything, dtype=torch.uint8, device="cuda")
             raise AssertionError("there was room for the whole device")
-        except torch.OutOfMemoryError:
+        except torch.cuda.OutOfMemoryError:
             pass
     del kept
 
@@ -164,9 +166,10 @@ def job_observers():
         del x, y
         try:
             torch.empty(1 << 50, dtype=torch.uint8, device="cuda")
-        except torch.OutOfMemoryError:
+        except torch.cuda.OutOfMemoryError:
             pass
-    memory = [(event.name, event.device_memory_usage) for event in profile.events() if event.device_memory_usage]
+    usage = "device_memory_usage" if int(torch.__version__.split(".")[1]) >= 4 else "cuda_memory_usage"
+    memory = [(event.name, getattr(event, usage)) for event in profile.events() if getattr(event, usage)]
     ooms = sum(event.name == "[OutOfMemory]" for event in profile.events())
     torch.cuda.memory._record_memory_history()
     x = torch.ones(1000, device="cuda")

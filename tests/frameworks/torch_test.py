@@ -10,6 +10,7 @@ import collections
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -139,14 +140,19 @@ def of_kind(events, *kinds):
 class PyTorch(Case):
     @classmethod
     def setUpClass(cls):
-        cls.environment = {"PYTHONWARNINGS": "ignore", "DISABLE_ADDMM_CUDA_LT": "1"}
+        origin = subprocess.run([PYTHON, "-c", "import importlib.util as u; print(u.find_spec('torch').origin)"],
+                                capture_output=True, text=True, check=True).stdout
+        folder = pathlib.Path(origin).parent
+        version = re.search(r"__version__ = '(\d+)\.(\d+)", (folder / "version.py").read_text())
+        # 2.9 has renamed it.
+        cls.conf = "PYTORCH_ALLOC_CONF" if (int(version[1]), int(version[2])) >= (2, 9) else "PYTORCH_CUDA_ALLOC_CONF"
+        # PyTorch's own modules are kept compiled between the jobs, whatever ctest says.
+        cls.environment = {"PYTHONWARNINGS": "ignore", "PYTHONDONTWRITEBYTECODE": "", "DISABLE_ADDMM_CUDA_LT": "1"}
         if REAL:
             cls.environment["LD_LIBRARY_PATH"] = os.environ.get("LD_LIBRARY_PATH", "")
         else:
-            folder = subprocess.run([PYTHON, "-c", "import importlib.util as u; print(u.find_spec('torch').origin)"],
-                                    capture_output=True, text=True, check=True).stdout
             stand_ins = pathlib.Path(os.environ["VRAMTRACE_BUILD"]) / "tests/frameworks/stand_ins"
-            subprocess.run([sys.executable, HERE / "vendor_stand_ins.py", pathlib.Path(folder).parent / "lib", stand_ins,
+            subprocess.run([sys.executable, HERE / "vendor_stand_ins.py", folder / "lib", stand_ins,
                             COMPILER], check=True, capture_output=True)
             cls.environment |= {"LD_LIBRARY_PATH": f"{SIMULATOR}:{stand_ins}", "VRAMTRACE_SIM_MEMORY": "2G",
                                 "VRAMTRACE_SIM_DEVICES": "2"}
@@ -195,10 +201,10 @@ class PyTorch(Case):
                 self.assertEqual(ours, theirs, "the job's own numbers changed under the preload")
 
     def test_expandable_segments(self):
-        job, events = self.job("all", PYTORCH_ALLOC_CONF="expandable_segments:True")
+        job, events = self.job("all", **{self.conf: "expandable_segments:True"})
         self.assertTrue(of_kind(events, "Map"))
         self.check_equal_at_all_moments(job, events)
-        self.assertIn(r"allocator\x00PYTORCH_ALLOC_CONF=expandable_segments:True", self.facts())
+        self.assertIn(f"allocator\\x00{self.conf}=expandable_segments:True", self.facts())
 
     def test_observers_of_pytorchs_own_still_see(self):
         native, _ = self.job("observers", preloaded=False)
@@ -219,7 +225,7 @@ class PyTorch(Case):
         library = self.directory / "plugged.so"
         subprocess.run([COMPILER, "-shared", "-fPIC", "-x", "c", "-o", library, "-"], input=PLUGGABLE, text=True, check=True)
         for variables, alloc, free in (({"TEST_PLUGGABLE_ALLOCATOR": library}, "DeviceAlloc", "DeviceFree"),
-                                       ({"PYTORCH_ALLOC_CONF": "backend:cudaMallocAsync"}, "PoolAlloc", "PoolFree"),
+                                       ({self.conf: "backend:cudaMallocAsync"}, "PoolAlloc", "PoolFree"),
                                        ({"PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}, "DeviceAlloc", "DeviceFree")):
             with self.subTest(str(variables)):
                 self.trace = self.directory / next(iter(variables))

@@ -16,17 +16,19 @@ import subprocess
 import sys
 
 # Whose functions these are, by their first letters.
-PREFIXES = re.compile(r"(cublas|cublasLt|cudnn|cufft|cuFile|curand|cusolver|cusparse|cusparseLt|cupti|nccl|nvrtc|nvshmemi?x?_?)"
+PREFIXES = re.compile(r"(cublas|cublasLt|cudnn|cufft|cuFile|curand|cusolver|cusparse|cusparseLt|cupti|nccl|nvrtc|nvtx|nvshmemi?x?_?)"
                       r"[A-Za-z_]")
 TEXTS = re.compile(r"(ErrorString|GetString|StatusName|StatusString|LastError|ResultString)$")
 SONAMES = re.compile(r"lib(cublas|cublasLt|cudnn|cufft|cufile|curand|cusolver|cusparse|cusparseLt|cupti|nccl|nvrtc|"
-                     r"nvshmem_host)\.so\.\d+$")
+                     r"nvToolsExt|nvshmem_host)\.so\.\d+$")
 
 
 SUCCEEDS = re.compile(r"cublas(?!Lt)")
 
 
 def body(name):
+    if name == "cuptiGetResultString":  # (result, text*)
+        return "    leaq text(%rip), %rax\n    movq %rax, (%rsi)\n    movl $1, %eax\n"
     if TEXTS.search(name):
         return "    leaq text(%rip), %rax\n"
     handle = "    leaq text(%rip), %rax\n    movq %rax, (%rdi)\n" if name == "cublasCreate_v2" else ""
