@@ -67,6 +67,7 @@ ProcessReading::ProcessReading(trace::EventSource& source, symbolize::Symbolizer
     analysis.names = read_names(definitions);
     // Only stacks that a number hangs on need names: those of sites.
     for (const accounts::Site& site : analysis.accounts.sites) parts_->stacks.add(definitions, site.key.stack);
+    for (const auto& refused : analysis.accounts.refused_releases) parts_->stacks.add(definitions, refused.key.stack);
     parts_->stacks.want(symbolizer);
     for (const accounts::TextNote& note : analysis.accounts.notes) {
         const auto body = definitions.body(note.text, trace::DefinitionKind::String);

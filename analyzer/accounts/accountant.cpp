@@ -19,6 +19,7 @@
 #include "analyzer/accounts/peak.h"
 #include "analyzer/accounts/phase_cut.h"
 #include "analyzer/accounts/phases.h"
+#include "analyzer/accounts/refused_releases.h"
 #include "analyzer/accounts/rhythm.h"
 #include "analyzer/accounts/threads.h"
 #include "analyzer/instant/page_footprint.h"
@@ -49,6 +50,7 @@ struct Accountant::Parts {
     instant::PageFootprint footprint;
     DeviceSamples samples{peak, footprint, replay.pools()};
     Failures failures{sites, peak, samples, threads};
+    RefusedReleases refused;
     Handles handles;
     BlockStats blocks{replay.blocks()};
     AtExit at_exit{[this] { freeze(); }, [this] { thaw(); }};
@@ -84,6 +86,7 @@ Accountant::Accountant(AccountantOptions options) : parts_(std::make_unique<Part
     parts.replay.attach(parts.footprint);
     parts.replay.attach(parts.samples);
     parts.attach(parts.failures, Gate::Births::All);
+    parts.attach(parts.refused, Gate::Births::All);
     parts.attach(parts.handles, Gate::Births::InWindows);
     parts.replay.attach(parts.blocks);
     parts.replay.attach(parts.at_exit);
@@ -231,6 +234,8 @@ Accounts Accountant::accounts() const {
     out.framework_failures = parts.failures.framework();
     out.blocks = block_tables();
     out.outside = parts.replay.blocks().outside();
+    out.refused_releases = parts.refused.rows();
+    out.refused_releases_total = parts.refused.total();
     out.threads = parts.threads.threads();
     out.threads_dropped = parts.threads.dropped();
     out.memory_samples = parts.samples.samples();

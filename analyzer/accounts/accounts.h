@@ -139,6 +139,16 @@ struct Failure {
     bool earlier_attempt = false;                     // the framework asked again and failed again: see a later one
 };
 
+// Refused releases of one call site with one answer.
+struct RefusedRelease {
+    SiteKey key;          // stack, api and label; kind and device say nothing
+    uint16_t result = 0;  // CUresult
+    uint64_t count = 0;
+    Moment first, last;
+    uint32_t thread = 0;           // of the last one
+    uint64_t example_address = 0;  // what it named: address or handle
+};
+
 // An unclosed handle or borrowed memory (Quantity::Handle) at the end, by kind and device.
 struct HandleCount {
     Kind kind = Kind::Stream;
@@ -210,6 +220,8 @@ struct Accounts {
     uint64_t framework_failures = 0;  // of them: of which a framework told the job
     std::vector<BlockTable> blocks;   // by device, host pools last; at the end, or before contexts ended at exit
     replay::OutsideBlocks outside;    // blocks outside CUDA memory
+    std::vector<RefusedRelease> refused_releases;  // by call site and answer, most often first; not among the failures
+    uint64_t refused_releases_total = 0;
     std::vector<Thread> threads;      // by first event
     uint64_t threads_dropped = 0;     // more threads than kThreads: the longest silent ones were forgotten
     std::vector<Timeline> timelines;  // same order as totals

@@ -13,7 +13,7 @@
 // range of the phase is open.
 //
 //   born in a window      call sites, what is left, churn, handles, totals but for the peak
-//   inside windows        the peak (of all that is live then, whenever it was born), failures
+//   inside windows        the peak (of all that is live then, whenever it was born), failures, refused releases
 namespace vramtrace::accounts {
 
 // "step", "epoch/step", "epoch/*", "*[0-9]": the end of a path, name by name, with the shell's wildcards ("*" takes "/").
@@ -80,6 +80,9 @@ public:
     void on_context_end(const trace::Event& event) override { inner_.on_context_end(event); }
     void on_failed(const trace::Event& event, SiteId site) override {
         if (cut_ == nullptr || cut_->open()) inner_.on_failed(event, site);
+    }
+    void on_refused(const trace::Event& refusal, const replay::Release& refused) override {
+        if (cut_ == nullptr || cut_->open()) inner_.on_refused(refusal, refused);
     }
     void on_pool_sample(const replay::PoolSample& sample) override { inner_.on_pool_sample(sample); }
 

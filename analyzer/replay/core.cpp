@@ -80,6 +80,8 @@ void Core::unmatched_use(const trace::Event& event) {
 
 void Core::begin_release(const trace::Event& event) {
     open_ = &log_.open(event);
+    // Also for releases that end nothing: a refusal tells who asked.
+    open_->release = {Ending::Freed, {event.sequence, event.time}, event.stack, event.thread, event.api, event.label};
 }
 
 void Core::on_refusal(std::function<void()> take_back) {
@@ -99,6 +101,7 @@ void Core::refuse(const trace::Event& free_failed, bool context_gone) {
         settle(*record, &Observer::on_context_lost);
         return;
     }
+    for (Observer* observer : observers_) observer->on_refused(free_failed, record->release);
     if (!record->matched) {
         // A wrong free, refused: the program's affair, and no sign of a missing event.
         forget_unmatched(*record);

@@ -60,6 +60,8 @@ public:
     // CallFailed, RuntimeFailed, FrameworkOutOfMemory: nothing was allocated. `site` is that of the attempt, with the kind
     // attempted.
     virtual void on_failed(const trace::Event&, SiteId /*site*/) {}
+    // The driver refused a release, for another reason than a context that is gone: what it named lives on, if anything did.
+    virtual void on_refused(const trace::Event& /*refusal*/, const Release& /*refused*/) {}
     virtual void on_pool_sample(const PoolSample&) {}
     // Beside on_allocate and on_release of the block itself.
     virtual void on_block(const BlockChange&) {}

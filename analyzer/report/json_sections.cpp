@@ -109,6 +109,21 @@ void write_decomposition(JsonWriter& json, const char* key, const ProcessAnalysi
     json.end().end();
 }
 
+void write_refused(JsonWriter& json, const ProcessAnalysis& process) {
+    json.key("refused_releases").object();
+    json.member("total", process.accounts.refused_releases_total).key("rows").array();
+    for (const accounts::RefusedRelease& row : process.accounts.refused_releases) {
+        const char* meaning = error_text(row.result);
+        json.object().member("api", process.api(row.key)).member("result", row.result);
+        json.member("meaning", meaning != nullptr ? meaning : "").member("count", row.count);
+        json.member("first_ns", process.since_start(row.first.time)).member("last_ns", process.since_start(row.last.time));
+        json.member("thread", row.thread).member("example_address", print::hex(row.example_address));
+        write_stack(json, process, &process.stack(row.key.stack));
+        json.end();
+    }
+    json.end().end();
+}
+
 void write_holes(JsonWriter& json, const char* key, const instant::HoleSummary& holes) {
     json.key(key).object();
     json.member("areas", holes.areas).member("area_bytes", holes.area_bytes).member("taken_bytes", holes.taken_bytes);
@@ -250,6 +265,7 @@ void write_sites(JsonWriter& json, const ProcessReport& report) {
     }
     json.end();
     write_table(json, "by_site", process, report.failures, false);
+    write_refused(json, process);
     json.end();
 }
 

@@ -198,7 +198,8 @@ void write_text(std::ostream& out, const Report& report) {
         if (in_detail(process)) {
             out << verdict_section(process, report.options) << tensor_sections(process, report.options)
                 << leak_section(process, report.options) << peak_section(process, report.options)
-                << failure_section(process, report.options) << device_section(process, report.options)
+                << failure_section(process, report.options) << refused_section(process, report.options)
+                << device_section(process, report.options)
                 << churn_section(process) << handle_section(process) << phase_section(process) << "\n";
         }
         out << summary_lines(process, several);

@@ -265,6 +265,29 @@ std::string failure_section(const ProcessReport& report, const Options& options)
     return text;
 }
 
+std::string refused_section(const ProcessReport& report, const Options& options) {
+    const ProcessAnalysis& process = *report.process;
+    const accounts::Accounts& accounts = process.accounts;
+    if (accounts.refused_releases_total == 0) return {};
+    std::string text = "\nREFUSED RELEASES: " + print::grouped(accounts.refused_releases_total) +
+                       ": nothing was given back by these calls\n";
+    const size_t limit = options.limit != 0 ? options.limit : 3;
+    size_t shown = 0;
+    for (const accounts::RefusedRelease& row : accounts.refused_releases) {
+        if (shown++ == limit) break;
+        const char* meaning = error_text(row.result);
+        text += "  " + print::grouped(row.count) + " × " + print::printable(process.api(row.key)) + ": error " +
+                std::to_string(row.result) + (meaning != nullptr ? std::string(" (") + meaning + ")" : "") +
+                ", the last one of " + print::hex(row.example_address) + "\n";
+        text += stack_lines(process, process.stack(row.key.stack), options, "      ");
+    }
+    if (accounts.refused_releases.size() > limit) {
+        text += "  … " +
+                print::counted(accounts.refused_releases.size() - limit, "more call site", "more call sites") + "\n";
+    }
+    return text;
+}
+
 std::string handle_section(const ProcessReport& report) {
     if (report.handles.rows.empty()) return {};
     std::string kinds;

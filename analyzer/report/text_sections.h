@@ -15,6 +15,7 @@ std::string peak_section(const ProcessReport& report, const Options& options);
 std::string device_section(const ProcessReport& report, const Options& options);
 std::string churn_section(const ProcessReport& report);
 std::string failure_section(const ProcessReport& report, const Options& options);
+std::string refused_section(const ProcessReport& report, const Options& options);
 std::string handle_section(const ProcessReport& report);
 std::string summary_lines(const ProcessReport& report, bool several);
 

@@ -15,6 +15,7 @@ std::optional<Finding> growth(const Candidate& candidate);
 std::optional<Finding> ramp(const Candidate& candidate);
 std::optional<Finding> library_cache(const Candidate& candidate);
 std::optional<Finding> delayed_release(const Candidate& candidate);
+std::optional<Finding> workspaces_of_streams(const Candidate& candidate);
 std::optional<Finding> handles(const Candidate& candidate);
 std::optional<Finding> segments(const Candidate& candidate);
 std::optional<Finding> left_at_exit(const Candidate& candidate);

@@ -172,6 +172,10 @@ void Call::sample_memory() {
     sample(SampleReason::Routine);
 }
 
+void Call::sample_after_code() {
+    sample(SampleReason::Code);
+}
+
 void Call::sample(SampleReason reason) {
     if (!recording()) return;
     const OwnCalls own;

@@ -48,6 +48,8 @@ public:
 
     // Free memory of the device, at most once a second; see samples.h.
     void sample_memory();
+    // The same after code was loaded, which no other event shows.
+    void sample_after_code();
 
 private:
     void made(trace::Event& event, OpensRing opens, WithStack stack = WithStack::Yes);

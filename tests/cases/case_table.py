@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table: public reports, as programs of this folder, and what must be true of their traces."""
-from case_row import GIB, MIB, Row
+from case_row import GIB, MIB, Row, functions
 
-DEVICE, GRAPH, MODULE, PHYSICAL = "device memory", "graph memory", "module", "physical memory handle"
+DEVICE, POOL, GRAPH, MODULE = "device memory", "pool memory", "graph memory", "module"
+PHYSICAL = "physical memory handle"
 PINNED, REGISTERED = "pinned host memory", "registered host memory"
 WORKSPACE = 8519680
 
@@ -43,6 +44,52 @@ def failed_request(size, code, function):
     return check
 
 
+def one_recording(outcome):
+    assert len(outcome.report["processes"]) == 1, len(outcome.report["processes"])
+    assert outcome.seconds < 20, f"it took {outcome.seconds:.0f} s"
+
+
+def peak_is_of(function):
+    def check(outcome):
+        rows = outcome.process["devices"][0]["peak"]["by_site"]["rows"]
+        assert all(function in functions(row) for row in rows), [row["title"] for row in rows]
+    return check
+
+
+def six_idle_contexts(outcome):
+    processes = outcome.report["processes"]
+    assert len(processes) == 6, len(processes)
+    for process in processes:
+        contexts = [h for h in process["handle_counts"] if h["kind"] == "primary context"]
+        assert [(c["device"], c["made"]) for c in contexts] == [(0, 1)], contexts
+        assert all(t["allocated"]["bytes"] == 0 for t in process["totals"]), process["totals"]
+
+
+def contexts_on(devices, function):
+    def check(outcome):
+        contexts = [h for h in outcome.process["handle_counts"] if h["kind"] == "primary context"]
+        assert {c["device"] for c in contexts} == devices, contexts
+    return check
+
+
+def free_shrinks(step):
+    def check(outcome):
+        free = [int(line.split()[1]) for line in outcome.output.splitlines() if line.startswith("free ")]
+        steps = {a - b for a, b in zip(free, free[1:])}
+        assert len(free) == 20 and steps == {step}, f"free device memory falls by {steps}"
+    return check
+
+
+def communicators(device_bytes, pinned_bytes):
+    def check(outcome):
+        left = outcome.process["leak_summary"]["by_quantity"]
+        assert left["device"]["bytes"] == device_bytes, left
+        assert left["host-pinned"]["bytes"] == pinned_bytes, left
+        rows = outcome.process["leaks"]["rows"]
+        assert all("parallel_group" in functions(row) and row["inside"] == "libnccl.so.2" for row in rows), rows
+    return check
+
+
 ROWS = [
     Row("C1", "kept exceptions hold 10 x 256 MiB, freed later", ("c01_kept_exception", "kept"),
         peak={"device": 2560 * MIB}, allocated={"device": (2560 * MIB, 10)},
@@ -65,6 +112,12 @@ ROWS = [
         allocated={"device": (640 * MIB, 10)}, extra=each_graph_keeps, expected_verdict={"captured_arrays": "growth"}),
     Row("C7", "control: freed in the graph", ("c07_graph_memory", "control"), peak={"device": 64 * MIB},
         extra=graph_is_empty, expected_verdict={"captured_arrays": None}),
+    Row("C8", "100 modules of 4 MiB, none unloaded", ("c08_modules", "kept"), [("compiled_variant", MODULE, 0, 100)],
+        extra=not_explained(700 * MIB, 701 * MIB), expected_verdict={"compiled_variant": "handles"}),
+    Row("C8", "the same from a file", ("c08_modules", "file"), [("compiled_variant", MODULE, 0, 100)],
+        extra=not_explained(700 * MIB, 701 * MIB), expected_verdict={"compiled_variant": "handles"}),
+    Row("C8", "control: unloaded", ("c08_modules", "control"), extra=not_explained(300 * MIB, 304 * MIB),
+        expected_verdict={"compiled_variant": None}),
     Row("C10", "missing frees on error and resize paths", ("c10_error_paths", "leaking"),
         [("solver_f", DEVICE, 80 * MIB, 10), ("resize_g", DEVICE, 20 * MIB, 4)],
         allocated={"device": (268 * MIB, 35)}, expected_verdict={"solver_f": "growth", "resize_g": "left-at-exit"}),
@@ -110,6 +163,58 @@ ROWS = [
     Row("C28", "a half-done mapping", ("c28_half_mapped", "left"), [("map_granule", PHYSICAL, 10 * MIB, 5)],
         addresses=GIB, failures=(1, 0), refused=[("give_up_range", "cuMemAddressFree", 1, 1)]),
     Row("C28", "control", ("c28_half_mapped", "control"), expected_verdict={"map_granule": None}),
+    Row("C29", "init before main and by 8 threads at once", ("c29_start", "early"), peak={"device": MIB},
+        extra=one_recording),
+    Row("C29", "control", ("c29_start", "control"), peak={"device": MIB}, extra=one_recording),
+    Row("C33", "failing calls move no total", ("c33_failed_calls", "mixed"), peak={"device": 64 * MIB},
+        allocated={"device": (65 * MIB, 2)}, failures=(2, 0),
+        refused=[("wrong_calls", "cuMemFree_v2", 1, 1), ("good_pair", "cuMemFree_v2", 1, 1),
+                 ("free_on_destroyed_stream", "cuMemFreeAsync", 400, 1)]),
+    Row("C33", "control: the good pair", ("c33_failed_calls", "control"), peak={"device": 64 * MIB},
+        allocated={"device": (64 * MIB, 1)}),
+    *[Row("C35", f"each allocation once, {how} runtime", (program,),
+          [("by_runtime", DEVICE, 64 * MIB, 1), ("by_driver", DEVICE, 32 * MIB, 1), ("by_stream", POOL, 16 * MIB, 1)],
+          peak={"device": 864 * MIB}, allocated={"device": (864 * MIB, 19)})
+      for how, program in (("shared", "c35_layers"), ("static", "c35_layers_static"))],
+    Row("C35", "control: all freed", ("c35_layers", "control"), allocated={"device": (864 * MIB, 19)}),
+    *[Row("C39", f"three leaks, {how}", (program,), [(function, DEVICE, 30 * MIB, 3)])
+      for how, program, function in (
+          ("plain", "c39_three_leaks", "leaks_ten_megabytes"), ("stripped", "c39_stripped", None),
+          ("DWARF 5", "c39_dwarf5", "leaks_ten_megabytes"), ("compressed", "c39_compressed", "leaks_ten_megabytes"),
+          ("split", "c39_split", "leaks_ten_megabytes"), ("own unwinder", "c39_own_unwinder", "leaks_ten_megabytes"))],
+    Row("C43", "small leaks of each kind, to the byte", ("c43_small_leaks", "leaking"),
+        [("test_runtime_767", DEVICE, 767, 1), ("test_runtime_512", DEVICE, 512, 1), ("test_driver_4", DEVICE, 4, 1),
+         ("test_async_2097152", POOL, 2 * MIB, 1), ("test_pinned_4", PINNED, 4, 1)]),
+    Row("C43", "control", ("c43_small_leaks", "control")),
+    *[Row("C45", f"peaks in program order, run {seed}", ("c45_peaks", str(seed)), peak={"device": 256 * MIB},
+          settings={"VRAMTRACE_SIM_ASYNC": "1"}) for seed in range(1, 6)],
+    Row("C45", "variant: 2 % more in the second section", ("c45_peaks", "larger", "1"), peak={"device": 261 * MIB},
+        settings={"VRAMTRACE_SIM_ASYNC": "1"}, extra=peak_is_of("second_section")),
+    Row("C46", "six workers, a context each, nothing allocated", ("c46_contexts", "workers"),
+        made={"primary context": (1, 0)}, extra=six_idle_contexts),
+    Row("C46", "a helper thread's context on device 0", ("c46_contexts", "helper"),
+        settings={"VRAMTRACE_SIM_DEVICES": "2"}, extra=contexts_on({0, 1}, "helper_pins_memory")),
+    Row("C46", "control: it selects its device", ("c46_contexts", "control"),
+        settings={"VRAMTRACE_SIM_DEVICES": "2"}, extra=contexts_on({1}, None)),
+    Row("C48", "receiver: 20 imports open", ("c48_imports", "kept"), role="B",
+        borrowed={"IPC memory": (20, 1280 * MIB)}, expected_verdict={"receiver_opens": "handles"}),
+    Row("C48", "sender: nothing left, device use grows", ("c48_imports", "kept"), role="A", extra=free_shrinks(64 * MIB)),
+    Row("C48", "control: closed", ("c48_imports", "control"), role="B", expected_verdict={"receiver_opens": None}),
+    Row("C50", "communicators dropped in ten cycles", ("c50_communicators", "dropped"),
+        settings={"VRAMTRACE_SIM_DEVICES": "2"}, leaks=None, extra=communicators(960 * MIB + 50 * MIB, 40 * MIB),
+        expected_verdict={}),
+    Row("C50", "control: the one-time rest alone, no growth", ("c50_communicators", "control"),
+        [("parallel_group", DEVICE, 50 * MIB, 1)], settings={"VRAMTRACE_SIM_DEVICES": "2"},
+        expected_verdict={"parallel_group": "library-cache"}),
 ]
 
-NEEDS_A_GPU = []
+# Scripts for a real GPU, which print what is true as JSON: case, what, script.
+NEEDS_A_GPU = [
+    ("C1", "kept exceptions, PyTorch", "c01_kept_exception.py"),
+    ("C3", "hook closures and result lists, PyTorch", "c03_retention.py"),
+    ("C4", "cuBLAS workspaces of 8 streams, PyTorch", "c04_workspaces.py"),
+    ("C18", "small tensors split a segment, PyTorch", "c18_split_segment.py"),
+    ("C23", "a new stream per epoch, PyTorch", "c23_stream_caches.py"),
+    ("C24", "pinned tensors rounded up, PyTorch", "c24_pinned_rounding.py"),
+    ("C50", "NCCL communicators, PyTorch", "c50_communicators.py"),
+]

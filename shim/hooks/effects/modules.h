@@ -17,7 +17,7 @@ inline void loaded(Call& call, Result result, trace::EventKind kind, Handle* mod
     trace::Event event = event_of(kind);
     event.object = as_number(*module);
     call.noted(event);
-    call.sample_memory();
+    call.sample_after_code();
 }
 
 struct Loads : Making {
@@ -58,6 +58,7 @@ struct FindsGlobal : Making {
         event.size = bytes != nullptr ? *bytes : 0;
         event.object = as_number(module);
         call.noted(event);
+        call.sample_after_code();  // a module that was loaded lazily takes its memory only now
     }
 };
 

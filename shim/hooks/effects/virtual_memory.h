@@ -77,6 +77,13 @@ struct Maps : Making {
     }
 };
 
+// Rights move no bytes. A refusal is told: many an allocator leaves a mapping half done after it.
+struct SetsAccess : Making {
+    void after(Call& call, Result result, DevicePointer address, size_t bytes, const void*, size_t) {
+        if (result != kSuccess) call.failed(trace::EventKind::Map, result, bytes, address);
+    }
+};
+
 struct Unmaps : Ending {
     void before(Call& call, DevicePointer address, size_t bytes) {
         release_address(call, trace::EventKind::Unmap, address, bytes);

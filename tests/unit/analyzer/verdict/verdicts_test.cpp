@@ -225,3 +225,40 @@ TEST_CASE("segments of a framework are a cache, its tensors are judged", "[verdi
     CHECK(findings[1].amount == accounts::Amount{1, 20 * kMiB});
     CHECK_THAT(findings[1].title, ContainsSubstring("kept by the framework's allocator"));
 }
+
+TEST_CASE("workspaces of streams: cuBLAS keeps one for each, and a loop over new streams is no growth", "[verdict]") {
+    JudgedJob judged;
+    judged.names[3] = {"small_matmul", "libcublas.so.13", ""};
+    for (uint64_t i = 0; i < 12; ++i) {
+        judged.job.stack(4).object(Kind::StreamCreate, 0x100 + i);
+        judged.job.stack(3).device_alloc(leak_address(i), 8 * kMiB);
+    }
+    const auto class_of_site = [&judged] {
+        for (const Finding& finding : judged.judge()) {
+            if (finding.stack == 3) return finding.what;
+        }
+        return Class::Handles;
+    };
+    SECTION("one a stream") { CHECK(class_of_site() == Class::LibraryCache); }
+    SECTION("more than streams: a handle is lost each time") {
+        judged.job.stack(3).device_alloc(leak_address(20), 8 * kMiB);
+        judged.job.stack(3).device_alloc(leak_address(21), 8 * kMiB);
+        CHECK(class_of_site() == Class::Growth);
+    }
+    SECTION("of different sizes: something else") {
+        judged.job.stack(3).device_alloc(leak_address(20), 9 * kMiB);
+        CHECK(class_of_site() == Class::Growth);
+    }
+}
+
+TEST_CASE("modules grow by pieces: nobody says their bytes", "[verdict]") {
+    JudgedJob judged;
+    for (uint64_t i = 0; i < 40; ++i) {
+        plain_iteration(judged);
+        judged.job.stack(3).object(Kind::ModuleLoad, 0x500 + i);
+    }
+    const auto findings = judged.judge();
+    REQUIRE(findings.size() == 1);
+    CHECK(findings[0].what == Class::Handles);
+    CHECK(findings[0].survivors_per_iteration == Approx(1.0).margin(0.06));
+}
