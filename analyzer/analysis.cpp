@@ -75,6 +75,14 @@ std::optional<uint64_t> ProcessAnalysis::judged_until() const {
     return until == UINT64_MAX ? 0 : until;
 }
 
+std::string ProcessAnalysis::setting(std::string_view name) const {
+    for (const std::string& text : facts.settings) {
+        if (text.size() > name.size() && text.compare(0, name.size(), name) == 0 && text[name.size()] == '=')
+            return text.substr(name.size() + 1);
+    }
+    return {};
+}
+
 std::string ProcessAnalysis::thread_name(uint32_t thread) const {
     const auto found = facts.thread_names.find(thread);
     std::string text = "thread " + std::to_string(thread);
@@ -112,7 +120,8 @@ Analysis analyze(const AnalysisOptions& options) {
     for (const input::ProcessInput& process : opened.processes) {
         try {
             const auto source = process.open();
-            ProcessReading& reading = readings.emplace_back(*source, symbolizer, options.progress, options.at);
+            ProcessReading& reading =
+                readings.emplace_back(*source, symbolizer, options.progress, options.at, options.phase);
             if (options.iterations && reading.wants_iterations()) {
                 reading.read_iterations(*process.open(), symbolizer, options.progress);
             }

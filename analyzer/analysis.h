@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -89,6 +90,7 @@ struct ProcessFacts {
     std::vector<std::string> allocator_settings;  // "PYTORCH_CUDA_ALLOC_CONF=…"
     std::string python;                           // "CPython 3.12.3"
     std::string python_frames;                    // why Python frames are not recorded, if so
+    std::string other_nvtx_tool;                  // that the job's NVTX ranges went to
     std::map<uint8_t, DeviceFacts> devices;
     std::map<uint32_t, std::string> thread_names;
 
@@ -129,6 +131,10 @@ struct ProcessAnalysis {
     // From this time on events are missing, so nothing can be judged after it; 0 if nobody can say since when. Nothing
     // if all events are there.
     std::optional<uint64_t> judged_until() const;
+    // Allocations left out for VRAMTRACE_MIN_SIZE.
+    uint64_t too_small() const { return status.losses[static_cast<size_t>(trace::Loss::TooSmall)]; }
+    // The value of a VRAMTRACE_ variable, "" if it was not set.
+    std::string setting(std::string_view name) const;
 
     // The job's outermost loop, if there is one, and what each call site had live in its rounds.
     std::optional<accounts::Iterations> iterations;
@@ -159,9 +165,10 @@ using ProgressReport = std::function<void(uint64_t done, uint64_t total)>;
 // then; the names come once all processes have been read, so that each file is opened once.
 class ProcessReading {
 public:
-    // With `at` the analysis is of that instant (ns since recording began): what came later is left out.
+    // With `at` the analysis is of that instant (ns since recording began): what came later is left out. With a phase, of
+    // the accounts only what belongs to it (accounts/phase_cut.h).
     ProcessReading(trace::EventSource& source, symbolize::Symbolizer& symbolizer, const ProgressReport& progress,
-                   std::optional<uint64_t> at = std::nullopt);
+                   std::optional<uint64_t> at = std::nullopt, const std::optional<std::string>& phase = std::nullopt);
     ~ProcessReading();
     ProcessReading(ProcessReading&&) noexcept;
     // The same events once more, if the job has a loop: what each call site had live in its rounds. Before resolve().
@@ -181,7 +188,8 @@ struct AnalysisOptions {
     bool look_up_symbols = true;  // false: only names kept in the trace
     std::optional<uint64_t> at;   // how each process was at that instant, ns since its recording began
     ShownFrames shown = ShownFrames::Merged;
-    bool iterations = false;  // look for the job's loop, which reads everything twice; verdicts need it
+    bool iterations = false;           // look for the job's loop, which reads everything twice; verdicts need it
+    std::optional<std::string> phase;  // only what belongs to phases of this name (accounts/phase_cut.h)
     ProgressReport progress;
 };
 

@@ -54,6 +54,7 @@ void take_fact(ProcessFacts& facts, const std::string& key, const std::string& v
     if (key == trace::fact::kShimVersion) facts.shim_version = value;
     if (key == trace::fact::kSettings) facts.settings = split_at_nul(value);
     if (key == trace::fact::kUnloadable) facts.no_collector = value;
+    if (key == trace::fact::kNvtx) facts.other_nvtx_tool = value;
     if (key == trace::fact::kCudart) facts.runtimes.push_back(value);
     if (key == trace::fact::kFramework) facts.frameworks.push_back(value);
     if (key == trace::fact::kFrameworkPath) facts.framework_paths.push_back(value);

@@ -11,16 +11,32 @@ namespace vramtrace {
 struct ProcessReading::Parts {
     ProcessAnalysis analysis;
     RawStacks stacks;
+    std::optional<std::string> phase;
 };
+
+namespace {
+
+// Names of ranges as the source knows them. The definitions live as long as the source.
+accounts::AccountantOptions options_for(const trace::EventSource& source, const std::optional<std::string>& phase) {
+    return {[&definitions = source.definitions()](uint32_t id) {
+                const auto body = definitions.body(id, trace::DefinitionKind::String);
+                return std::string_view(reinterpret_cast<const char*>(body.data()), body.size());
+            },
+            phase};
+}
+
+}  // namespace
 
 ProcessReading::~ProcessReading() = default;
 ProcessReading::ProcessReading(ProcessReading&&) noexcept = default;
 
 ProcessReading::ProcessReading(trace::EventSource& source, symbolize::Symbolizer& symbolizer,
-                               const ProgressReport& progress, std::optional<uint64_t> at)
+                               const ProgressReport& progress, std::optional<uint64_t> at,
+                               const std::optional<std::string>& phase)
     : parts_(std::make_unique<Parts>()) {
     ProcessAnalysis& analysis = parts_->analysis;
-    accounts::Accountant accountant;
+    parts_->phase = phase;
+    accounts::Accountant accountant(options_for(source, phase));
     std::vector<trace::Event> batch;
     uint64_t expected = 0;
     uint64_t last_time = 0;
@@ -68,7 +84,7 @@ void ProcessReading::read_iterations(trace::EventSource& source, symbolize::Symb
     ProcessAnalysis& analysis = parts_->analysis;
     const auto marker = accounts::find_marker(analysis.accounts);
     if (!marker) return;
-    accounts::Accountant accountant;
+    accounts::Accountant accountant(options_for(source, parts_->phase));
     accounts::IterationCounts counts(analysis.accounts, *marker);
     accountant.attach(counts);
     std::vector<trace::Event> batch;

@@ -94,6 +94,13 @@ bool parse(const char* text, setting_type::Switch& to, uint64_t, uint64_t) {
     return false;
 }
 
+bool parse(const char* text, setting_type::Level& to, uint64_t, uint64_t) {
+    const bool driver = std::strcmp(text, "driver") == 0;
+    if (!driver && std::strcmp(text, "all") != 0) return false;
+    to = driver ? setting_type::Level::Driver : setting_type::Level::All;
+    return true;
+}
+
 void set_default(setting_type::Text& to, const char* value) {
     std::memcpy(to.value, value, strlen(value) + 1);
 }
@@ -105,6 +112,10 @@ void set_default(setting_type::Bytes& to, uint64_t value) {
 }
 void set_default(setting_type::Switch& to, int value) {
     to = value != 0;
+}
+
+void set_default(setting_type::Level& to, int value) {
+    to = static_cast<setting_type::Level>(value);
 }
 
 // The value if `variable` is NAME=value, else nullptr.
@@ -150,10 +161,12 @@ bool says_how_to_allocate(const char* variable) {
     }
     return false;
 }
+constexpr char kNvtx[] = "NVTX_INJECTION64_PATH";
 
 bool wanted(const char* variable) {
     if (says_how_to_allocate(variable)) return true;
     if (std::strncmp(variable, kFamily, kFamilyLength) == 0 || value_of(variable, "HOME") != nullptr) return true;
+    if (value_of(variable, kNvtx) != nullptr) return true;
     for (const char* rank : kRanks) {
         if (value_of(variable, rank) != nullptr) return true;
     }
@@ -200,7 +213,7 @@ private:
     // Spares reading the whole of a long foreign variable.
     static bool could_be_wanted(const char* begin) {
         return std::strncmp(begin, kFamily, kFamilyLength) == 0 || std::strncmp(begin, "HOME=", 5) == 0 ||
-               says_how_to_allocate(begin);
+               says_how_to_allocate(begin) || std::strncmp(begin, kNvtx, sizeof kNvtx - 1) == 0;
     }
 
     char text_[24576];
@@ -215,7 +228,7 @@ void parse_settings(const char* const* environment, Settings& settings) {
 #define VRAMTRACE_DEFAULT(NAME, type, member, initial, least, greatest, text) set_default(settings.member, initial);
     VRAMTRACE_SETTINGS(VRAMTRACE_DEFAULT)
 #undef VRAMTRACE_DEFAULT
-    settings.rank[0] = settings.home[0] = settings.refused[0] = '\0';
+    settings.rank[0] = settings.home[0] = settings.nvtx[0] = settings.refused[0] = '\0';
     settings.given_bytes = settings.allocator_bytes = 0;
     size_t best_rank = sizeof kRanks / sizeof kRanks[0];
     for (; *environment != nullptr; ++environment) {
@@ -228,6 +241,9 @@ void parse_settings(const char* const* environment, Settings& settings) {
             std::memcpy(settings.home, home, strlen(home) + 1);
         }
         if (says_how_to_allocate(variable)) remember(settings.allocators, settings.allocator_bytes, variable);
+        if (const char* nvtx = value_of(variable, kNvtx); nvtx != nullptr && strlen(nvtx) < sizeof settings.nvtx) {
+            std::memcpy(settings.nvtx, nvtx, strlen(nvtx) + 1);
+        }
         for (size_t i = 0; i < best_rank; ++i) {
             const char* rank = value_of(variable, kRanks[i]);
             if (rank == nullptr || *rank == '\0' || strlen(rank) >= sizeof settings.rank) continue;

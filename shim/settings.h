@@ -7,7 +7,8 @@
 // THE SETTINGS: environment variables VRAMTRACE_NAME, read once at the first event. This table is the only place that knows
 // them: the parser, the Settings struct, the documentation's table and its check all come from it.
 //   NAME · type · member · default · least · greatest · one sentence
-// Types: Text; Number; Bytes (K, M, G or T behind it, powers of 1024); Switch (0/1, no/yes, off/on, false/true).
+// Types: Text; Number; Bytes (K, M, G or T behind it, powers of 1024); Switch (0/1, no/yes, off/on, false/true); Level
+// (all, driver).
 #define VRAMTRACE_SETTINGS(X)                                                                                         \
     X(DIR, Text, directory, "vramtrace-trace", 0, 0,                                                                  \
       "Trace directory, created if missing; %h host, %p pid, %t start in seconds since 1970, %n rank, %% a per cent") \
@@ -23,6 +24,10 @@
     X(DISK_FLOOR, Bytes, disk_floor, 256ULL << 20, 0, 1ULL << 50,                                                     \
       "Bytes that stay free on its file system, at most one per cent of it")                                          \
     X(COLLECTOR, Text, collector, "", 0, 0, "Path of vramtrace-collect, or 0: start none")                            \
+    X(START, Switch, start, 1, 0, 1, "Record from the start; 0: only after start() of the marker interface")          \
+    X(MIN_SIZE, Bytes, min_size, 0, 0, 1ULL << 50,                                                                    \
+      "Allocations and blocks below it are counted but not recorded; VMM handles always are")                         \
+    X(LEVEL, Level, level, 0, 0, 0, "driver: no framework's blocks; all: both levels")                                \
     X(QUIET, Switch, quiet, 0, 0, 1, "Never write a line to stderr")                                                  \
     X(DISABLE, Switch, disable, 0, 0, 1, "Record nothing")                                                            \
     X(FRAMEWORKS, Switch, frameworks, 1, 0, 1, "Record the blocks that PyTorch and TensorFlow hand out")              \
@@ -39,6 +44,7 @@ struct Text {
 using Number = uint32_t;
 using Bytes = uint64_t;
 using Switch = bool;
+enum class Level : uint8_t { All = 0, Driver = 1 };
 }  // namespace setting_type
 
 struct Settings {
@@ -48,6 +54,7 @@ struct Settings {
 
     char rank[32];     // first of SLURM_PROCID, OMPI_COMM_WORLD_RANK, PMI_RANK, RANK; "" = none
     char home[1024];   // HOME, for the collector
+    char nvtx[1024];   // NVTX_INJECTION64_PATH: the tool that NVTX ranges go to, "" = none
     char given[8192];  // every VRAMTRACE_* variable that is set, "NAME=value" each with its NUL
     uint32_t given_bytes;
     char allocators[4096];  // variables that say how a framework allocates, "NAME=value" each with its NUL

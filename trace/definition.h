@@ -144,6 +144,7 @@ constexpr char kFrameworkPath[] = "framework_path";  // the library whose blocks
 constexpr char kAllocator[] = "allocator";  // "NAME=value": a variable that says how a framework allocates, one each
 constexpr char kPython[] = "python";        // "CPython 3.12.3"
 constexpr char kPythonFrames[] = "python_frames";  // "off: why" if there is Python and its frames are not recorded
+constexpr char kNvtx[] = "nvtx";                   // path of another tool that the job's NVTX ranges go to
 }  // namespace fact
 
 }  // namespace vramtrace::trace

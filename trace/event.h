@@ -128,7 +128,8 @@ enum class EventKind : uint8_t {
     Unhooked = 134,          // aux = String definition: a name the program looked up that looks like an allocation
                              //       function and that we do not know; size = version asked
     BlindSpot = 135,         // aux = String definition: a sentence on what we cannot see (a RTLD_DEEPBIND plugin, …)
-    RecordingStopped = 136,  // aux = String definition: why; nothing is recorded after this
+    RecordingStopped = 136,  // aux = String definition: why; nothing is recorded after this. size = 1: by the program's
+                             // wish; what ends things (releases, contexts, ranges) is recorded on, without stacks
     RecordingStarted = 137,
 
     // blocks: what a framework hands out of memory that it has from the driver. A layer of its own: never added to the
@@ -140,10 +141,13 @@ enum class EventKind : uint8_t {
     FrameworkOutOfMemory = 142,  // size = bytes asked, object = allocated, aux = reserved. The job sees an exception.
 
     // phases: what the program says of itself -------------------------------------------------------------------------
+    // Pushes and pops nest per thread, per origin (size) and per NVTX domain (address): a pop never ends another's push.
+    // A range that was open before the trace was comes first in it, with the time when it was opened.
     RangeBegin =
-        150,         // aux = String definition: name; object = its id, or 0: nested in this thread; size = 1 from NVTX
-    RangeEnd = 151,  // object = id, or 0: the innermost open one of this thread without an id; size = 1 from NVTX
-    Mark = 152,      // aux = String definition: name; size = 1 from NVTX
+        150,         // aux = String definition: name; object = its id, or 0: nested in this thread; size = 1 from NVTX;
+                     // address = NVTX domain, 0 = the default one
+    RangeEnd = 151,  // object = id, or 0: the innermost open one of this thread without an id; size, address as above
+    Mark = 152,      // aux = String definition: name; size, address as above
 };
 
 constexpr uint8_t kNoDevice = 0xff;

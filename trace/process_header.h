@@ -51,6 +51,7 @@ enum class Loss : uint8_t {
     StackFailed = 4,     // unwinding was impossible: event kept without stack
     Stopped = 5,         // events after recording had stopped (limit reached, file gone)
     BeforeOpen = 6,      // events that could not be recorded because no ring could be created yet
+    TooSmall = 7,        // no loss but a wish: allocations below VRAMTRACE_MIN_SIZE. Their releases are recorded.
     Count = 8,
 };
 

@@ -3,10 +3,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "analyzer/accounts/accounts.h"
+#include "analyzer/accounts/open_ranges.h"
 #include "analyzer/replay/replay.h"
 #include "trace/event.h"
 #include "trace/event_source.h"
@@ -15,9 +18,16 @@
 // into batches changes nothing. Memory grows with what is live and with call sites, not with events.
 namespace vramtrace::accounts {
 
+// Names of ranges are looked up by `text`; without it they are "#id". With `phase` the accounts are those of that phase
+// alone (phase_cut.h).
+struct AccountantOptions {
+    OpenRanges::TextOf text;
+    std::optional<std::string> phase;
+};
+
 class Accountant {
 public:
-    Accountant();
+    explicit Accountant(AccountantOptions options = {});
     ~Accountant();
     Accountant(const Accountant&) = delete;
     Accountant& operator=(const Accountant&) = delete;
@@ -32,6 +42,7 @@ public:
     // Of these only the tables of frameworks' allocators at this instant: cheap, for phases and live views.
     std::vector<BlockTable> block_tables() const;
     // The live set behind them, and a place for further observers (exports). Attach before the first add().
+    // With a phase, they are told only of births in it, and what becomes of those.
     const replay::Replay& replay() const;
     void attach(replay::Observer& observer);
 

@@ -7,7 +7,9 @@
 #include <optional>
 #include <vector>
 
+#include "analyzer/accounts/amount.h"
 #include "analyzer/accounts/block_table.h"
+#include "analyzer/accounts/phase_table.h"
 #include "analyzer/instant/address_map.h"
 #include "analyzer/instant/decomposition.h"
 #include "analyzer/instant/segment_map.h"
@@ -30,14 +32,6 @@ using replay::Oddities;
 using replay::Quantity;
 using replay::SiteId;
 using replay::SiteKey;
-
-struct Amount {
-    uint64_t count = 0;
-    uint64_t bytes = 0;
-    void add(uint64_t b) { ++count, bytes += b; }
-    void take(uint64_t b) { --count, bytes -= b; }
-    friend bool operator==(const Amount&, const Amount&) = default;
-};
 
 // One line per device and quantity. Host quantities and address space: device = kNoDevice.
 struct Total {
@@ -225,7 +219,11 @@ struct Accounts {
     Oddities oddities;
     std::vector<TextNote> notes;    // in order of appearance; at most kNotes
     std::optional<Moment> stopped;  // RecordingStopped: nothing can be judged after it
-    bool finished = false;          // the source's end was seen (Accountant::finish)
+    std::optional<Moment> paused;   // stopped by the program's wish and not started again; releases are in the trace
+    uint64_t pauses = 0;            // how often
+    PhaseTable phases;
+    std::optional<PhaseWindow> cut;  // the numbers are those of a phase alone (phase_cut.h says which)
+    bool finished = false;           // the source's end was seen (Accountant::finish)
 
     const Total* total(uint8_t device, Quantity quantity) const;
     const Thread* thread(uint32_t tid) const;

@@ -24,6 +24,8 @@ public:
     void on_in_flight(const Allocation& allocation, const replay::Release& was) override;
     void on_failed(const trace::Event& event, SiteId site) override;
     void failed(SiteId site) { ++at(site).site.failures; }
+    // All sites up to this one are listed, whether they did anything or not.
+    void know(SiteId site) { at(site); }
     void recovered(SiteId site) { ++at(site).site.failures_recovered; }
 
     // Indexed by SiteId; live and at_peak are those of `peak`.

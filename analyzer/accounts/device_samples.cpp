@@ -47,22 +47,25 @@ instant::Inputs DeviceSamples::now(uint8_t device, Moment moment) const {
     return in;
 }
 
-void DeviceSamples::check_peak(const Allocation& allocation, Moment moment) {
-    if (allocation.quantity() != Quantity::Device) return;
-    OfDevice& device = devices_[allocation.device];
-    const uint64_t version = peak_.version(allocation.device, Quantity::Device);
+void DeviceSamples::check_peak(uint8_t number, Moment moment) {
+    OfDevice& device = devices_[number];
+    const uint64_t version = peak_.version(number, Quantity::Device);
     if (version == device.peak_version) return;
     device.peak_version = version;
-    device.peak = now(allocation.device, moment);
+    device.peak = now(number, moment);
     device.after_peak.reset();
 }
 
 void DeviceSamples::on_allocate(const Allocation& allocation) {
-    check_peak(allocation, allocation.birth);
+    if (allocation.quantity() == Quantity::Device) check_peak(allocation.device, allocation.birth);
 }
 
 void DeviceSamples::on_restore(const Allocation& allocation, const replay::Release&, Moment now) {
-    check_peak(allocation, now);
+    if (allocation.quantity() == Quantity::Device) check_peak(allocation.device, now);
+}
+
+void DeviceSamples::look(Moment now) {
+    for (const uint8_t device : devices()) check_peak(device, now);
 }
 
 const MemorySample* DeviceSamples::last(uint8_t device) const {

@@ -26,6 +26,9 @@ public:
     void on_allocate(const Allocation& allocation) override;
     void on_restore(const Allocation& allocation, const replay::Release& taken_back, Moment now) override;
 
+    // The peak may have moved without an allocation.
+    void look(Moment now);
+
     const MemorySample* last(uint8_t device) const;
     std::map<uint8_t, std::vector<MemorySample>> samples() const;
     // Devices that hold or held memory, or were sampled.
@@ -47,7 +50,7 @@ private:
     };
 
     void sample(const trace::Event& event);
-    void check_peak(const Allocation& allocation, Moment now);
+    void check_peak(uint8_t device, Moment now);
 
     const Peak& peak_;
     const instant::PageFootprint& footprint_;

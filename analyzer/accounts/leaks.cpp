@@ -44,7 +44,7 @@ void note(Leak& leak, const Allocation& allocation, const Threads& threads) {
 }  // namespace
 
 std::vector<Leak> left_by_site(const replay::LiveSet& live, const AtExit& at_exit, const Threads& threads,
-                               const std::vector<Site>& sites) {
+                               const std::vector<Site>& sites, const PhaseCut* cut) {
     constexpr uint32_t kNone = UINT32_MAX;
     std::vector<uint32_t> places(sites.size(), kNone);
     std::vector<Leak> leaks;
@@ -56,8 +56,12 @@ std::vector<Leak> left_by_site(const replay::LiveSet& live, const AtExit& at_exi
         }
         return leaks[places[site]];
     };
-    live.for_each([&](const Allocation& allocation) { note(of(allocation.site), allocation, threads); });
+    const auto wanted = [cut](const Allocation& allocation) { return cut == nullptr || PhaseCut::counts(allocation); };
+    live.for_each([&](const Allocation& allocation) {
+        if (wanted(allocation)) note(of(allocation.site), allocation, threads);
+    });
     for (const auto& [id, allocation] : at_exit.left()) {
+        if (!wanted(allocation)) continue;
         Leak& leak = of(allocation.site);
         note(leak, allocation, threads);
         leak.ended_with_context.add(allocation.counted_bytes());

@@ -25,21 +25,29 @@ void Peak::grow(const Allocation& allocation, Moment now) {
     Share& site = share(allocation.site);
     Ledger& ledger = ledgers_[site.ledger];
     if (site.version != ledger.version) site.at_peak = site.live, site.version = ledger.version;
-    Amount& live = ledger.total.live;
-    const uint64_t before = measure(ledger, live);
+    const uint64_t before = measure(ledger, ledger.live);
     site.live.add(allocation.counted_bytes());
-    live.add(allocation.counted_bytes());
-    const uint64_t after = measure(ledger, live);
-    ledger.timeline.record(now.time, before, after);
-    if (after > measure(ledger, ledger.total.peak)) {
-        ledger.total.peak = live;
-        ledger.total.peak_moment = now;
-        ++ledger.version;
-    }
+    ledger.live.add(allocation.counted_bytes());
+    if (counts(allocation)) ledger.total.live.add(allocation.counted_bytes());
+    if (!open()) return;
+    ledger.timeline.record(now.time, before, measure(ledger, ledger.live));
+    compare(ledger, now);
+}
+
+void Peak::compare(Ledger& ledger, Moment now) {
+    if (measure(ledger, ledger.live) <= measure(ledger, ledger.total.peak)) return;
+    ledger.total.peak = ledger.live;
+    ledger.total.peak_moment = now;
+    ++ledger.version;
+}
+
+void Peak::window_opened(Moment now) {
+    for (Ledger& ledger : ledgers_) compare(ledger, now);
 }
 
 void Peak::on_allocate(const Allocation& allocation) {
-    ledger_of(allocation).total.allocated.add(allocation.counted_bytes());
+    Total& total = ledger_of(allocation).total;
+    if (counts(allocation)) total.allocated.add(allocation.counted_bytes());
     grow(allocation, allocation.birth);
 }
 
@@ -47,25 +55,31 @@ void Peak::on_release(const Allocation& allocation, const replay::Release& relea
     Share& site = share(allocation.site);
     Ledger& ledger = ledgers_[site.ledger];
     if (site.version != ledger.version) site.at_peak = site.live, site.version = ledger.version;
-    const uint64_t before = measure(ledger, ledger.total.live);
+    const uint64_t before = measure(ledger, ledger.live);
     site.live.take(allocation.counted_bytes());
-    ledger.total.live.take(allocation.counted_bytes());
-    ledger.total.ended[static_cast<size_t>(release.ending)].add(allocation.counted_bytes());
-    ledger.timeline.record(release.moment.time, before, measure(ledger, ledger.total.live));
+    ledger.live.take(allocation.counted_bytes());
+    if (counts(allocation)) {
+        ledger.total.live.take(allocation.counted_bytes());
+        ledger.total.ended[static_cast<size_t>(release.ending)].add(allocation.counted_bytes());
+    }
+    if (open()) ledger.timeline.record(release.moment.time, before, measure(ledger, ledger.live));
 }
 
 void Peak::on_restore(const Allocation& allocation, const replay::Release& taken_back, Moment now) {
-    ledger_of(allocation).total.ended[static_cast<size_t>(taken_back.ending)].take(allocation.counted_bytes());
+    Total& total = ledger_of(allocation).total;
+    if (counts(allocation)) total.ended[static_cast<size_t>(taken_back.ending)].take(allocation.counted_bytes());
     grow(allocation, now);
 }
 
 void Peak::on_context_lost(const Allocation& allocation, const replay::Release& was) {
+    if (!counts(allocation)) return;
     Total& total = ledger_of(allocation).total;
     total.ended[static_cast<size_t>(was.ending)].take(allocation.counted_bytes());
     total.ended[static_cast<size_t>(Ending::ContextLost)].add(allocation.counted_bytes());
 }
 
 void Peak::on_in_flight(const Allocation& allocation, const replay::Release& was) {
+    if (!counts(allocation)) return;
     Total& total = ledger_of(allocation).total;
     total.ended[static_cast<size_t>(was.ending)].take(allocation.counted_bytes());
     total.in_flight.add(allocation.counted_bytes());
@@ -73,7 +87,7 @@ void Peak::on_in_flight(const Allocation& allocation, const replay::Release& was
 
 Amount Peak::live(uint8_t device, Quantity quantity) const {
     const uint16_t known = places_[place(device, quantity)];
-    return known == kNone ? Amount{} : ledgers_[known].total.live;
+    return known == kNone ? Amount{} : ledgers_[known].live;
 }
 
 uint64_t Peak::version(uint8_t device, Quantity quantity) const {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyzer/accounts/accounts.h"
+#include "analyzer/accounts/phase_cut.h"
 #include "analyzer/accounts/timeline.h"
 #include "analyzer/replay/observer.h"
 #include "analyzer/replay/site.h"
@@ -26,7 +27,12 @@ namespace vramtrace::accounts {
 
 class Peak : public replay::Observer {
 public:
-    explicit Peak(const replay::SiteTable* sites) : sites_(sites) { places_.fill(kNone); }
+    // With a cut, only a peak inside its windows counts; totals are of what was born there.
+    explicit Peak(const replay::SiteTable* sites, const PhaseCut* cut = nullptr) : sites_(sites), cut_(cut) {
+        places_.fill(kNone);
+    }
+    // A window has opened: what is live already may be the peak.
+    void window_opened(Moment now);
 
     void on_allocate(const Allocation& allocation) override;
     void on_release(const Allocation& allocation, const replay::Release& release) override;
@@ -48,6 +54,7 @@ private:
     static constexpr uint16_t kNone = 0xffff;
     struct Ledger {
         Total total;
+        Amount live;  // whatever the cut
         uint64_t version = 0;
         TimelineRecorder timeline;
     };
@@ -66,9 +73,13 @@ private:
     Share& share(SiteId site);
     Ledger& ledger_of(const Allocation& allocation) { return ledgers_[share(allocation.site).ledger]; }
     void grow(const Allocation& allocation, Moment now);
+    void compare(Ledger& ledger, Moment now);
+    bool counts(const Allocation& allocation) const { return cut_ == nullptr || PhaseCut::counts(allocation); }
+    bool open() const { return cut_ == nullptr || cut_->open(); }
     std::vector<const Ledger*> sorted() const;
 
     const replay::SiteTable* sites_;
+    const PhaseCut* cut_;
     std::vector<Share> shares_;  // by site
     std::vector<Ledger> ledgers_;
     std::array<uint16_t, 256 * replay::kQuantities> places_;

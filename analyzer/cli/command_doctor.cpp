@@ -145,6 +145,13 @@ void check_environment(Findings& findings) {
         const std::string text = *entry;
         if (text.rfind("VRAMTRACE_", 0) == 0) findings.note("setting", text);
     }
+    if (const char* tool = std::getenv("NVTX_INJECTION64_PATH"); tool != nullptr && *tool != '\0') {
+        findings.note("NVTX",
+                      std::string("ranges go to ") + tool +
+                          " (NVTX_INJECTION64_PATH) and are no phases in reports, unless that is libvramtrace.so");
+    } else {
+        findings.good("NVTX", "ranges become phases; with a bare LD_PRELOAD, set NVTX_INJECTION64_PATH to it too");
+    }
     findings.good("rights", "none are needed: no ptrace, no root, no driver options");
     findings.note("not seen",
                   "malloc() inside kernels; statically linked and setuid programs; plugins with RTLD_DEEPBIND and a "

@@ -178,6 +178,13 @@ std::string definition_line(DefinitionKind kind, Bytes body) {
     return text_of(body);
 }
 
+// Whose aux is a String definition.
+bool names_text(trace::EventKind kind) {
+    using Kind = trace::EventKind;
+    return kind == Kind::RangeBegin || kind == Kind::Mark || kind == Kind::RecordingStopped || kind == Kind::Unhooked ||
+           kind == Kind::BlindSpot;
+}
+
 class Dump {
 public:
     Dump(const DumpOptions& options, const trace::ProcessIdentity& identity)
@@ -186,7 +193,12 @@ public:
           process_(std::to_string(identity.pid) + "." + std::to_string(identity.start_time) + "." +
                    std::to_string(identity.counter)) {}
 
-    void event(const trace::Event& event, const std::vector<std::string>& names) const {
+    void event(const trace::Event& event, const std::vector<std::string>& names,
+               const trace::DefinitionView& definitions) const {
+        const std::string text =
+            names_text(event.kind)
+                ? text_of(definitions.body(static_cast<DefinitionId>(event.aux), DefinitionKind::String))
+                : std::string();
         const auto name = [&](uint8_t index) { return index < names.size() ? names[index] : std::to_string(index); };
         if (options_.json) {
             JsonWriter json(std::cout, 0);
@@ -199,7 +211,9 @@ public:
             json.member("object", event.object).member("aux", event.aux).member("stack", event.stack);
             json.member("thread", event.thread).member("device", static_cast<unsigned>(event.device));
             json.member("context", event.context).member("api", name(event.api)).member("label", name(event.label));
-            json.member("result", event.result).end();
+            json.member("result", event.result);
+            if (names_text(event.kind)) json.member("text", text);
+            json.end();
             std::cout << '\n';
             return;
         }
@@ -214,6 +228,7 @@ public:
         if (event.api != 0) std::cout << " api=" << print::printable(name(event.api));
         if (event.label != 0) std::cout << " label=" << print::printable(name(event.label));
         if (event.result != 0) std::cout << " result=" << event.result;
+        if (!text.empty()) std::cout << " text=" << print::printable(text);
         std::cout << '\n';
     }
 
@@ -277,7 +292,7 @@ int dump(const DumpOptions& options) {
         std::vector<std::string> names;
         while (source->next_batch(batch) && std::cout) {
             if (names.empty()) names = read_names(source->definitions());
-            for (const trace::Event& event : batch) writer.event(event, names);
+            for (const trace::Event& event : batch) writer.event(event, names, source->definitions());
         }
         if (options.definitions) {
             source->definitions().for_each(

@@ -10,6 +10,7 @@
 #include "analyzer/cli/progress.h"
 #include "analyzer/cli/read_trace.h"
 #include "analyzer/cli/trace_directory.h"
+#include "analyzer/print/printable.h"
 #include "analyzer/report/json_report.h"
 #include "analyzer/report/text_report.h"
 
@@ -22,6 +23,7 @@ constexpr char kReportHelp[] = R"(Examples:
   vramtrace report trace -n 50 --full       longer tables, whole call stacks
   vramtrace report --by module --sort count who allocates most often
   vramtrace report --pid 4711               one process of many
+  vramtrace report --phase step/forward     what was allocated in this NVTX range or marker (docs/phases.md)
   vramtrace report --json > report.json     for programs (docs/report-json.md)
   vramtrace report --at 12.5                what was live 12.5 seconds after the start
   vramtrace report | grep '^LEAK SUMMARY'   N bytes in M allocations
@@ -36,6 +38,7 @@ struct ReportOptions {
     bool only_native = false, only_python = false;
     uint32_t pid = 0;
     std::optional<double> at;  // seconds
+    std::string phase;
     report::Options report;
     SymbolOptions symbols;
 };
@@ -49,6 +52,28 @@ const std::map<std::string, report::By> kGroups = {{"stack", report::By::Stack},
                                                    {"api", report::By::Api},           {"device", report::By::Device},
                                                    {"thread", report::By::Thread}};
 
+bool has_phase(const report::Report& built) {
+    for (const report::ProcessReport& process : built.processes) {
+        const auto& cut = process.process->accounts.cut;
+        if (cut && cut->ranges != 0) return true;
+    }
+    return false;
+}
+
+std::string no_phase_sentence(const report::Report& built, const std::string& wanted) {
+    constexpr size_t kNames = 12;
+    std::string names;
+    size_t shown = 0;
+    for (const report::ProcessReport& process : built.processes) {
+        for (const accounts::Phase& phase : process.process->accounts.phases.phases) {
+            if (++shown > kNames) return "no phase matches '" + wanted + "'; there are " + names + " and others";
+            names += (names.empty() ? "" : ", ") + print::printable(phase.path);
+        }
+    }
+    if (names.empty()) return "no phase matches '" + wanted + "': the trace has none (docs/phases.md)";
+    return "no phase matches '" + wanted + "'; there are " + names;
+}
+
 int report_trace(const ReportOptions& options) {
     AnalysisOptions wanted;
     wanted.path = existing_trace(trace_to_read(options.trace));
@@ -58,6 +83,7 @@ int report_trace(const ReportOptions& options) {
     if (options.only_native) wanted.shown = ShownFrames::Native;
     if (options.only_python) wanted.shown = ShownFrames::Python;
     wanted.iterations = true;
+    if (!options.phase.empty()) wanted.phase = options.phase;
     Analysis analysis;
     {
         Progress progress("reading");
@@ -69,6 +95,10 @@ int report_trace(const ReportOptions& options) {
     const report::Report built = report::build_report(analysis, shown);
     if (shown.pid && built.processes.empty()) {
         spdlog::error("{} has no process {}", analysis.path, *shown.pid);
+        return kNoTrace;
+    }
+    if (wanted.phase && !has_phase(built)) {
+        spdlog::error("{}", no_phase_sentence(built, options.phase));
         return kNoTrace;
     }
     if (options.json) {
@@ -111,6 +141,10 @@ void add_report(CLI::App& program, Chosen& chosen) {
                      "Each process as it was that many seconds after its recording began: what was live, the tables")
         ->check(CLI::Range(0.0, 1e9))
         ->type_name("SECONDS");
+    command
+        ->add_option("--phase", options->phase,
+                     "Only what belongs to these phases: NAME, OUTER/INNER, or with the shell's wildcards")
+        ->type_name("NAME");
     command->add_flag("--no-symbols", options->no_symbols, "Only names kept in the trace");
     add_symbol_options(*command, options->symbols);
     command->callback([options, &chosen] { chosen.action = [options] { return report_trace(*options); }; });

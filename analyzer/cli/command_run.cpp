@@ -39,6 +39,8 @@ using std::chrono::steady_clock;
 constexpr milliseconds kDrainPatience{10000};
 constexpr milliseconds kCollectorGrace{1000};  // for a collector that was started at the job's last breath
 
+constexpr char kNvtxTool[] = "NVTX_INJECTION64_PATH";
+
 constexpr char kRunHelp[] = R"(Examples:
   vramtrace run ./train --epochs 3
   vramtrace run -o trace-%n -- mpirun -n 4 ./train     every process it starts is recorded
@@ -201,6 +203,9 @@ int run(const RunOptions& options, const std::vector<std::string>& command) {
     }
     job.environment.emplace_back("LD_PRELOAD", preload_value(preload, std::getenv("LD_PRELOAD")));
     job.environment.emplace_back("VRAMTRACE_DIR", as_pattern(directory));
+    // NVTX has room for one tool: whoever is named already stays (nsys, for one), and the report says so.
+    if (const char* other = std::getenv(kNvtxTool); other == nullptr || *other == '\0')
+        job.environment.emplace_back(kNvtxTool, preload);
     spdlog::debug("LD_PRELOAD={} VRAMTRACE_DIR={}", job.environment[0].second, job.environment[1].second);
 
     std::vector<ChosenVariable> detail;

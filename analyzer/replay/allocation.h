@@ -42,6 +42,7 @@ struct Allocation {
     SiteId site = 0;
     uint32_t stack = 0;
     uint32_t thread = 0;
+    uint32_t tag = 0;  // Replay::tag_births() when it was born; means nothing here
     uint16_t context = trace::kNoContext;
     Kind kind = Kind::DeviceMemory;
     uint8_t device = trace::kNoDevice;  // of the memory, also where the quantity is counted per process

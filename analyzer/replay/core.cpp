@@ -31,6 +31,7 @@ Origin Core::origin(const trace::Event& event, Kind kind, uint8_t device) {
 
 Allocation* Core::allocate(Allocation allocation, const trace::Event& event) {
     allocation.id = ++last_id_;
+    allocation.tag = tag_;
     allocation.site = sites_.intern(
         {allocation.stack, allocation.api, allocation.label, allocation.kind, allocation.counted_device()});
     Allocation* made = live_.insert_or_conflict(allocation);

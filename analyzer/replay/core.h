@@ -37,6 +37,8 @@ public:
     // What an event says of a thing of that kind; name, bytes and the rest are filled by the caller.
     Allocation made_by(const trace::Event& event, Kind kind);
     Origin origin(const trace::Event& event, Kind kind, uint8_t device);
+    // What is born from here on bears this mark.
+    void tag_births(uint32_t tag) { tag_ = tag; }
     // Inserts it and tells the observers. What had the same name is closed as "lost free" first.
     Allocation* allocate(Allocation allocation, const trace::Event& event);
     void end(Allocation* allocation, Ending ending, const trace::Event& event);
@@ -75,6 +77,7 @@ private:
     std::vector<Observer*> observers_;
     ReleaseRecord* open_ = nullptr;
     uint64_t last_id_ = 0;
+    uint32_t tag_ = 0;
 };
 
 // Refers to a thing across events: an address that is reused is not mistaken for it.

@@ -29,6 +29,8 @@ public:
     // Observers are told in the order of attaching; they must outlive the replay's last apply().
     void attach(Observer& observer) { core_.observers().push_back(&observer); }
     void apply(const trace::Event& event);
+    // Allocation::tag of what is born from here on.
+    void tag_births(uint32_t tag) { core_.tag_births(tag); }
     // Nothing more will come: things whose memory lies over another's (an end was lost) are closed.
     void finish();
     // The release with that ticket had not returned when the process died. After finish().

@@ -4,6 +4,7 @@
 #include "analyzer/print/json_writer.h"
 #include "analyzer/print/units.h"
 #include "analyzer/report/json_sections.h"
+#include "analyzer/report/phase_section.h"
 #include "analyzer/report/verdict_section.h"
 
 namespace vramtrace::report {
@@ -13,7 +14,7 @@ namespace {
 using print::JsonWriter;
 
 constexpr const char* kLossNames[] = {"ring_full",    "abandoned", "definition_full", "stack_nested",
-                                      "stack_failed", "stopped",   "before_open"};
+                                      "stack_failed", "stopped",   "before_open",     "too_small"};
 
 const char* end_name(trace::SourceStatus::End end) {
     switch (end) {
@@ -74,6 +75,10 @@ void write_recording(JsonWriter& json, const ProcessAnalysis& process) {
     json.key("judged_until_ns");
     const auto until = process.judged_until();
     until ? json.value(*until == 0 ? 0 : process.since_start(*until)) : json.null();
+    json.key("paused_ns");
+    const auto& paused = process.accounts.paused;
+    paused ? json.value(process.since_start(paused->time)) : json.null();
+    json.member("pauses", process.accounts.pauses).member("other_nvtx_tool", process.facts.other_nvtx_tool);
     json.member("driver_version", process.facts.driver_version).member("driver_path", process.facts.driver_path);
     json.member("vramtrace_version", process.facts.shim_version);
     write_strings(json, "runtimes", process.facts.runtimes);
@@ -107,11 +112,13 @@ void write_process(JsonWriter& json, const ProcessReport& report) {
     json.object();
     write_identity(json, *report.process);
     write_recording(json, *report.process);
+    write_cut(json, report);
     write_findings(json, report);
     write_tensors(json, report);
     write_leaks(json, report);
     write_devices(json, report);
     write_sites(json, report);
+    write_phases(json, report);
     json.end();
 }
 

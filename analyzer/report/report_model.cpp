@@ -19,6 +19,7 @@ using accounts::Quantity;
 
 constexpr size_t kLeakRows = 10;
 constexpr size_t kOtherRows = 5;
+constexpr size_t kPhaseRows = 12;
 
 size_t rows(const Options& options, size_t own) {
     return options.limit != 0 ? options.limit : own;
@@ -146,6 +147,24 @@ void add_site_tables(ProcessReport& report, const Options& options) {
     report.failures = site_table(process, failures, often, rows(options, kOtherRows));
 }
 
+// The phases that moved most, in the order of their first range, so that nested ones follow theirs.
+void add_phases(ProcessReport& report, const Options& options) {
+    const auto weight = [](const accounts::Phase& phase) {
+        uint64_t most = 0;
+        for (const accounts::PhaseSum& sum : phase.sums) most = std::max({most, sum.rise, sum.allocated.bytes});
+        return most;
+    };
+    for (const accounts::Phase& phase : report.process->accounts.phases.phases) report.phases.push_back(&phase);
+    const size_t limit = options.full ? SIZE_MAX : rows(options, kPhaseRows);
+    if (report.phases.size() <= limit) return;
+    report.hidden_phases = report.phases.size() - limit;
+    std::stable_sort(report.phases.begin(), report.phases.end(),
+                     [&](const auto* a, const auto* b) { return weight(*a) > weight(*b); });
+    report.phases.resize(limit);
+    std::sort(report.phases.begin(), report.phases.end(),
+              [](const auto* a, const auto* b) { return a->first.ticket < b->first.ticket; });
+}
+
 }  // namespace
 
 bool is_leak_quantity(Quantity quantity) {
@@ -169,6 +188,7 @@ Report build_report(const Analysis& analysis, const Options& options) {
         add_devices(part, options);
         add_site_tables(part, options);
         add_tensor_level(part);
+        add_phases(part, options);
         if (!process.end.running()) add(report.leaked, part.leaked);
         report.processes.push_back(std::move(part));
     }

@@ -106,7 +106,9 @@ struct ProcessReport {
     std::vector<const accounts::Total*> host_totals;  // host-pinned, host-registered, address-space
     TensorReport tensors;
     Table churn;
-    Table failures;  // call sites with refused calls
+    Table failures;                              // call sites with refused calls
+    std::vector<const accounts::Phase*> phases;  // those shown, by first begin
+    size_t hidden_phases = 0;
 };
 
 struct Report {

@@ -6,6 +6,7 @@
 
 #include "analyzer/print/printable.h"
 #include "analyzer/print/units.h"
+#include "analyzer/report/phase_section.h"
 #include "analyzer/report/tensor_sections.h"
 #include "analyzer/report/text_sections.h"
 #include "analyzer/report/verdict_section.h"
@@ -115,8 +116,11 @@ std::string judgement_section(const ProcessReport& report) {
     }
     const uint64_t unmatched = odd.unmatched_releases + odd.unmatched_uses - unmatched_blocks;
     if (unmatched != 0) {
-        text += "  note: " + print::counted(unmatched, "release or map names", "releases or maps name") +
-                " memory that was made before recording began, or never\n";
+        const bool left_out = process.too_small() != 0 || process.accounts.pauses != 0;
+        text +=
+            "  note: " + print::counted(unmatched, "release or map names", "releases or maps name") +
+            (left_out ? " memory that was not recorded: too small, or made while recording was off or before it began\n"
+                      : " memory that was made before recording began, or never\n");
     }
     if (odd.lost_frees != 0) {
         text += "  note: " + print::counted(odd.lost_frees, "free was", "frees were") +
@@ -189,12 +193,13 @@ void write_text(std::ostream& out, const Report& report) {
     for (const ProcessReport& process : report.processes) {
         if (!first) out << "\n";
         first = false;
-        out << header_section(process) << judgement_section(process) << tensor_level_line(process);
+        out << header_section(process) << cut_section(process) << judgement_section(process)
+            << tensor_level_line(process);
         if (in_detail(process)) {
             out << verdict_section(process, report.options) << tensor_sections(process, report.options)
                 << leak_section(process, report.options) << peak_section(process, report.options)
                 << failure_section(process, report.options) << device_section(process, report.options)
-                << churn_section(process) << handle_section(process) << "\n";
+                << churn_section(process) << handle_section(process) << phase_section(process) << "\n";
         }
         out << summary_lines(process, several);
     }

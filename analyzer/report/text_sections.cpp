@@ -160,11 +160,15 @@ std::string device_section(const ProcessReport& report, const Options& options) 
     std::string text;
     for (const DeviceReport& device : report.devices) {
         if (device.instant == nullptr || device.instant->now.lines.empty()) continue;
-        const instant::Decomposition& now = device.instant->now;
+        // What a phase left of the device is told by its peak: its end is not an instant that is kept.
+        const bool cut = process.accounts.cut.has_value();
+        const instant::Decomposition& now = cut ? device.instant->at_peak : device.instant->now;
+        if (now.lines.empty()) continue;
         const bool worth =
             options.full || now.measured || (device.device_total != nullptr && device.device_total->live.count != 0);
         if (!worth) continue;
-        text += "\nDEVICE " + std::to_string(device.device) + " at the end, where its bytes are";
+        text += "\nDEVICE " + std::to_string(device.device) + (cut ? " at the phase's peak" : " at the end") +
+                ", where its bytes are";
         if (now.measured) {
             const uint64_t age = now.moment.time > now.sample.time ? now.moment.time - now.sample.time : 0;
             text += " (" + print::bytes(now.total_bytes) + " in all";
@@ -180,7 +184,7 @@ std::string device_section(const ProcessReport& report, const Options& options) 
         }
         text += table.text();
         const instant::HoleSummary& pages = device.instant->addresses.pages;
-        if (pages.hole_bytes != 0) {
+        if (pages.hole_bytes != 0 && !cut) {
             text += "  Fragmentation below the driver's 2 MiB page: " + print::bytes(pages.hole_bytes) + " in " +
                     print::counted(pages.holes, "hole", "holes") + " of " +
                     print::counted(pages.areas, "page", "pages") + ", largest " + print::bytes(pages.largest);

@@ -11,6 +11,7 @@
 #include "shim/record/framework_facts.h"
 #include "shim/record/process_facts.h"
 #include "shim/record/recorder.h"
+#include "shim/record/recording_control.h"
 #include "shim/record/trace_files.h"
 #include "trace/definition.h"
 #include "trace/ring/system_calls.h"
@@ -31,6 +32,7 @@ constexpr unsigned kPolls = 1000;  // 200 ms: as long as an opening may take on 
 constinit std::atomic<Recording*> the_recording{nullptr};
 constinit std::atomic<uint32_t> last_instance{0};  // a child counts on: no number of its parent names it
 constinit std::atomic<void (*)()> opened_callback{nullptr};
+constinit std::atomic<void (*)()> first_events_callback{nullptr};
 
 Recording* allocated_recording() {
     Recording* known = the_recording.load(std::memory_order_acquire);
@@ -96,6 +98,8 @@ bool open(Recording& recording) {
     publish_facts(recording.definitions, *recording.settings);
     publish_framework_facts();
     if (const auto callback = opened_callback.load(std::memory_order_acquire)) callback();
+    announce_control(recording);
+    if (const auto callback = first_events_callback.load(std::memory_order_acquire)) callback();
     start_collector(recording);
     return true;
 }
@@ -198,6 +202,10 @@ void check_collector(Recording& recording, uint64_t now) {
 
 void set_opened_callback(void (*callback)()) {
     opened_callback.store(callback, std::memory_order_release);
+}
+
+void set_first_events_callback(void (*callback)()) {
+    first_events_callback.store(callback, std::memory_order_release);
 }
 
 }  // namespace vramtrace::shim

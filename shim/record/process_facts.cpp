@@ -182,6 +182,10 @@ void publish_facts(trace::DefinitionTable& definitions, const Settings& settings
     if (settings.given_bytes != 0) {
         publish_fact(definitions, trace::fact::kSettings, settings.given, settings.given_bytes - 1);
     }
+    // Ranges that go elsewhere; to us they come under our own name (shim/api/nvtx_injection.cpp).
+    if (settings.nvtx[0] != '\0' && strstr(settings.nvtx, "libvramtrace.so") == nullptr) {
+        publish_fact(definitions, trace::fact::kNvtx, settings.nvtx, strlen(settings.nvtx));
+    }
     const Scratch scratch(2 * kLongestCommand);
     char* text = scratch.data();
     if (text == nullptr) return;

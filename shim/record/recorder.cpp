@@ -7,6 +7,7 @@
 
 #include "shim/capture/stack_capture.h"
 #include "shim/record/lifecycle.h"
+#include "shim/record/recording_control.h"
 #include "shim/thread_state.h"
 #include "trace/ring/definition_record.h"
 #include "trace/ring/system_calls.h"
@@ -90,6 +91,9 @@ uint64_t record(trace::Event& event, OpensRing opens, WithStack stack) {
         recording = open_recording();
         if (recording == nullptr) return kNotRecorded;
     }
+    const Admission admission = admit(*recording, event);
+    if (admission == Admission::Refused) return kNotRecorded;
+    if (admission == Admission::WithoutStack) stack = WithStack::No;
     if (thread_state.instance != recording->instance) meet_thread(*recording);
     event.thread = thread_state.thread;
     event.label = thread_state.label;
@@ -102,8 +106,22 @@ uint64_t record(trace::Event& event, OpensRing opens, WithStack stack) {
     return ticket;
 }
 
+bool write_first(trace::Event event) {
+    Recording* recording = recording_to_define_in();
+    if (recording == nullptr) return false;
+    const trace::KeepErrno keep_errno;
+    if (event.thread == 0) event.thread = static_cast<uint32_t>(syscall(SYS_gettid));
+    if (event.time == 0) event.time = trace::sys::monotonic_ns();
+    return recording->chain.write(event) != kNotRecorded;
+}
+
 bool recording() {
     return open_recording_or_null() != nullptr;
+}
+
+const char* trace_directory() {
+    const Recording* recording = open_recording_or_null();
+    return recording != nullptr ? recording->directory : "";
 }
 
 int in_flight_enter(uint64_t ticket) {

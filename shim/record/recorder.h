@@ -25,6 +25,9 @@ uint64_t record(trace::Event& event, OpensRing opens, WithStack stack = WithStac
 // True once a ring is open in this process (not in a fork's child that has not opened its own). One relaxed load.
 bool recording();
 
+// Absolute, "" before a trace is open in this process.
+const char* trace_directory();
+
 // Around the real call of a release: its ticket stands in the ring header's in-flight table until the call returned.
 // enter returns the slot to give back, or -1 (table full or nothing recorded: then nothing is marked).
 int in_flight_enter(uint64_t ticket);
@@ -38,6 +41,14 @@ trace::DefinitionId define(trace::DefinitionKind kind, const void* body, uint32_
 // name by an index (Names) and what is known of the driver. May call define(); must not call record(). Setting it twice
 // with the same function is fine; it survives a fork. Set it before the first record().
 void set_opened_callback(void (*callback)());
+
+// Called in each process once its ring is there, after the opened callback and before anybody else can record: what
+// began before there was a trace stands first in it, by write_first(). Survives a fork.
+void set_first_events_callback(void (*callback)());
+
+// Writes the event as it is, thread and time included (0: the caller's, now). Also from the first-events callback, but
+// never opens a trace. False: not written.
+bool write_first(trace::Event event);
 
 // Counts one loss that a caller has noticed (a name that could not be published, …). Nothing before the ring is open.
 void count_loss(trace::Loss reason);

@@ -36,6 +36,8 @@ def main():
     expected = LOADER | rows(hooks / "driver_functions.def", "DRIVER") | rows(hooks / "runtime_functions.def", "RUNTIME")
     # Frameworks and the public header export names of their own; exports.map is the list of those.
     listed = (source / "shim/exports.map").read_text()
+    named = set(re.findall(r"^\s*(\w+);", listed, re.M))
+    problems += [f"does not export {n}, which exports.map lists" for n in sorted(named - set(exported))]
     extra = {n for n in extra if not re.search(rf"^\s*{re.escape(n)};", listed, re.M)}
     problems += [f"exports {n}, which no table lists" for n in sorted(extra)]
     cuda = {n for n in exported if re.match(r"cu[A-Z]|cuda[A-Z]", n)}
