@@ -56,6 +56,7 @@ struct Accountant::Parts {
     AtExit at_exit{[this] { freeze(); }, [this] { thaw(); }};
     std::map<uint8_t, DeviceInstant> frozen;  // just before contexts ended
     std::vector<BlockTable> frozen_blocks;
+    std::optional<std::vector<BlockTable>> blocks_at_close;  // of the last window
 
     uint64_t events = 0;
     Moment first, last;
@@ -107,7 +108,11 @@ void Accountant::Parts::range(const trace::Event& event) {
     const std::vector<OpenRanges::Range>& open = phases.ranges().open();
     const bool began = event.kind == EventKind::RangeBegin && !open.empty() && open.back().wanted &&
                        open.back().begin.ticket == event.sequence;
-    if (!phase_cut.update(phases.ranges().any_wanted(), began, now)) return;
+    const bool was_open = phase_cut.open();
+    const bool opened = phase_cut.update(phases.ranges().any_wanted(), began, now);
+    if (was_open && !phase_cut.open()) blocks_at_close = blocks.tables();
+    if (!opened) return;
+    blocks_at_close.reset();
     peak.window_opened(now);
     samples.look(now);
 }
@@ -274,6 +279,7 @@ void Accountant::for_each_left(const std::function<void(const Allocation&)>& vis
 }
 
 std::vector<BlockTable> Accountant::block_tables() const {
+    if (parts_->blocks_at_close) return *parts_->blocks_at_close;
     return parts_->frozen_blocks.empty() ? parts_->blocks.tables() : parts_->frozen_blocks;
 }
 

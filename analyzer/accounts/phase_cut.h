@@ -85,6 +85,8 @@ public:
         if (cut_ == nullptr || cut_->open()) inner_.on_refused(refusal, refused);
     }
     void on_pool_sample(const replay::PoolSample& sample) override { inner_.on_pool_sample(sample); }
+    void on_block(const replay::BlockChange& change) override { inner_.on_block(change); }
+    void on_segment(const replay::SegmentChange& change) override { inner_.on_segment(change); }
 
 private:
     bool lets(const Allocation& allocation) const {

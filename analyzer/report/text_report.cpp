@@ -199,8 +199,8 @@ void write_text(std::ostream& out, const Report& report) {
             out << verdict_section(process, report.options) << tensor_sections(process, report.options)
                 << leak_section(process, report.options) << peak_section(process, report.options)
                 << failure_section(process, report.options) << refused_section(process, report.options)
-                << device_section(process, report.options)
-                << churn_section(process) << handle_section(process) << phase_section(process) << "\n";
+                << device_section(process, report.options) << churn_section(process) << handle_section(process)
+                << phase_section(process) << "\n";
         }
         out << summary_lines(process, several);
     }

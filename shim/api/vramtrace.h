@@ -42,11 +42,11 @@ __attribute__((weak)) size_t vramtrace_api_trace_directory(char* to, size_t room
 /* The address of a weak function as the loader found it. A program that is not position independent would otherwise have
  * it settled as 0 by the linker; through the global offset table it is left to the loader. */
 #if defined(__x86_64__) && !defined(__PIC__)
-#define VRAMTRACE_ADDRESS(type, function)                                                                     \
-    (__extension__({                                                                                          \
-        type vramtrace_address_;                                                                              \
+#define VRAMTRACE_ADDRESS(type, function)                                                                    \
+    (__extension__({                                                                                         \
+        type vramtrace_address_;                                                                             \
         __asm__(".weak " #function "\n\tmovq " #function "@GOTPCREL(%%rip), %0" : "=r"(vramtrace_address_)); \
-        vramtrace_address_;                                                                                   \
+        vramtrace_address_;                                                                                  \
     }))
 #else
 #define VRAMTRACE_ADDRESS(type, function) (&function)

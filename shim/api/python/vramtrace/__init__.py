@@ -253,8 +253,8 @@ class region:
         if numbers is None:
             return None
         # Blocks of a framework lie in device memory: the finer level if it is there, never both added up.
-        for quantity in ("block", "device"):
-            found = [member(a) for a in numbers if a["quantity"].startswith(quantity)]
+        for quantity in ("tensor", "device"):
+            found = [member(a) for a in numbers if a["quantity"] == quantity]
             if found:
                 return sum(found)
         return 0

@@ -31,6 +31,10 @@ TEST_CASE("defaults") {
     REQUIRE_FALSE(settings.quiet);
     REQUIRE_FALSE(settings.disable);
     REQUIRE_FALSE(settings.strip_deepbind);
+    REQUIRE(settings.start);
+    REQUIRE(settings.min_size == 0);
+    REQUIRE(settings.level == setting_type::Level::All);
+    REQUIRE(settings.nvtx[0] == '\0');
     REQUIRE(settings.given_bytes == 0);
     REQUIRE(settings.refused[0] == '\0');
     REQUIRE(settings.rank[0] == '\0');
@@ -74,6 +78,17 @@ TEST_CASE("sizes, numbers, switches") {
         CHECK_FALSE(parsed({(std::string("VRAMTRACE_FREE_STACKS=") + no).c_str()}).free_stacks);
     }
     REQUIRE(parsed({"VRAMTRACE_QUIET=perhaps"}).refused[0] != '\0');
+}
+
+TEST_CASE("levels, and the tool that NVTX ranges go to") {
+    REQUIRE(parsed({"VRAMTRACE_LEVEL=driver"}).level == setting_type::Level::Driver);
+    REQUIRE(parsed({"VRAMTRACE_LEVEL=all"}).level == setting_type::Level::All);
+    const Settings refused = parsed({"VRAMTRACE_LEVEL=both"});
+    REQUIRE(refused.level == setting_type::Level::All);
+    REQUIRE(std::string(refused.refused) == "VRAMTRACE_LEVEL=both");
+    const Settings other = parsed({"NVTX_INJECTION64_PATH=/opt/tool.so"});
+    REQUIRE(std::string(other.nvtx) == "/opt/tool.so");
+    REQUIRE(other.given_bytes == 0);
 }
 
 TEST_CASE("texts, ranks, what is remembered") {
