@@ -113,6 +113,7 @@ TEST_CASE("an evaluation that has only begun has no frame yet") {
 TEST_CASE("interpreters without symbols: shared out by the number of frames, and said so") {
     CHECK(merged("ouuuss", "aBcD") == guess(".oaBcD"));
     CHECK(merged("ouuuxuuuss", "aBcD") == guess(".oaB.xcD"));
+    CHECK(merged("ouuuuxuu", "AB") == guess(".oA.xB"));
     CHECK(merged("ouxuuuuuuuuu", "ABCDEFGHIJ") == guess(".oA.xBCDEFGHIJ"));
     CHECK(merged("ouEuxuuu", "ABC") == guess(".oA.xBC"));
 }
