@@ -96,10 +96,16 @@ private:
             return;
         }
         for (Block& block : blocks_) block.runs = block.evaluations;
-        const size_t missing = runs - evaluations;
+        size_t missing = runs - evaluations;
         if (unnamed > 0) {
-            // Frames without a name hide the rest, the more the more there are.
+            // Frames without a name hide the rest: at least one run where there is no evaluation, else the more the
+            // more frames.
             merged_.guessed = true;
+            for (Block& block : blocks_) {
+                if (missing == 0 || block.evaluations != 0 || block.unnamed == 0) continue;
+                block.runs = 1;
+                --missing;
+            }
             size_t seen = 0, given = 0;
             for (Block& block : blocks_) {
                 seen += block.unnamed;

@@ -60,6 +60,23 @@ public:
         definitions_.push_back({trace::DefinitionKind::Stack, text});
         return static_cast<uint32_t>(definitions_.size());
     }
+    trace::DefinitionId code(const std::string& file, const std::string& name, uint32_t first_line,
+                             const std::string& lnotab) {
+        trace::CodeObjectBody body;
+        body.first_line = first_line;
+        body.form = trace::LineTable::Lnotab;
+        body.file_bytes = static_cast<uint32_t>(file.size());
+        body.name_bytes = static_cast<uint32_t>(name.size());
+        body.table_bytes = static_cast<uint32_t>(lnotab.size());
+        definitions_.push_back(
+            {trace::DefinitionKind::CodeObject, bytes_of(&body, sizeof body) + file + name + lnotab});
+        return static_cast<trace::DefinitionId>(definitions_.size());
+    }
+    uint32_t joined(trace::DefinitionId native, trace::DefinitionId python) {
+        const trace::JoinedStackBody body{native, python};
+        definitions_.push_back({trace::DefinitionKind::JoinedStack, bytes_of(&body, sizeof body)});
+        return static_cast<uint32_t>(definitions_.size());
+    }
     trace::DefinitionId text(const std::string& content) {
         definitions_.push_back({trace::DefinitionKind::String, content});
         return static_cast<trace::DefinitionId>(definitions_.size());
@@ -107,18 +124,20 @@ public:
         return made;
     }
 
-    Analysis analysis() {
+    Analysis analysis(ShownFrames shown = ShownFrames::Merged) {
         VectorSource made = source();
         symbolize::Symbolizer symbolizer;
         std::string why;
         const ScratchDirectory scratch;
         const std::string kept = scratch.file("symbols.json");
-        REQUIRE(symbolize::write_names(kept, names(), why));
+        symbolize::NamesByModule known = names();
+        known.insert(more_names.begin(), more_names.end());
+        REQUIRE(symbolize::write_names(kept, known, why));
         REQUIRE(symbolizer.load(kept, why));
         ProcessReading reading(made, symbolizer, {}, {at, std::nullopt});
         Analysis analysis;
         analysis.path = "vramtrace-train-4711";
-        analysis.processes.push_back(std::move(reading).named(symbolizer));
+        analysis.processes.push_back(std::move(reading).named(symbolizer, shown));
         analysis.processes[0].end = end;
         if (analysis.processes[0].cut_at) analysis.processes[0].end = ProcessEnd::then(*analysis.processes[0].cut_at);
         return analysis;
@@ -139,6 +158,7 @@ public:
     }
 
     EventBuilder job;
+    symbolize::NamesByModule more_names;
     trace::SourceStatus status = [] {
         trace::SourceStatus made;
         made.identity.pid = 4711;
