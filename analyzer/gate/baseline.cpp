@@ -9,12 +9,14 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "analyzer/files/json_file.h"
 #include "analyzer/print/json_writer.h"
 
 namespace vramtrace::gate {
 namespace {
 
 constexpr int kSchema = 1;
+constexpr size_t kMostBytes = 64U << 20;
 
 // FNV-1a, 64 bits: stable over machines and versions.
 class Fingerprint {
@@ -41,9 +43,9 @@ std::string site_fingerprint(const ProcessAnalysis& process, const verdict::Find
     fingerprint.add(replay::quantity_name(finding.quantity));
     const NamedStack& stack = process.stack(finding.stack);
     if (stack.missing || stack.frames.empty()) fingerprint.add(finding.key);
-    for (const uint32_t index : stack.frames) {
-        const NamedFrame& frame = process.frames[index];
-        // Of drivers and runtimes only that they are there: their insides change with every release.
+    // What a library does below the program's own line changes with every release of it.
+    for (size_t i = stack.headline; i < stack.frames.size(); ++i) {
+        const NamedFrame& frame = process.frames[stack.frames[i]];
         if (frame.vendor) continue;
         fingerprint.add(frame.function.empty() ? frame.title() : frame.function);
         fingerprint.add(std::filesystem::path(frame.file).filename().string());
@@ -52,22 +54,30 @@ std::string site_fingerprint(const ProcessAnalysis& process, const verdict::Find
 }
 
 Baseline read_baseline(const std::string& path) {
-    std::ifstream in(path);
-    if (!in) throw std::invalid_argument(path + " cannot be read");
-    const auto document = nlohmann::json::parse(in, nullptr, false);
-    if (!document.is_object() || document.value("tool", "") != "vramtrace baseline")
-        throw std::invalid_argument(path + " is no baseline of vramtrace");
-    if (document.value("schema_version", 0) != kSchema)
-        throw std::invalid_argument(path + " is a baseline of another version; write it anew with --write-baseline");
+    nlohmann::json document;
+    std::string problem;
+    switch (read_json_object(path, kMostBytes, document, problem)) {
+        case JsonFile::Good:
+            break;
+        case JsonFile::Missing:
+            throw std::invalid_argument(path + " is not there");
+        case JsonFile::Bad:
+            throw std::invalid_argument(problem);
+    }
     Baseline baseline;
     try {
+        if (document.at("tool") != "vramtrace baseline")
+            throw std::invalid_argument(path + " is no baseline of vramtrace");
+        if (document.at("schema_version") != kSchema)
+            throw std::invalid_argument(path +
+                                        " is a baseline of another version; write it anew with --write-baseline");
         for (const auto& [key, site] : document.at("sites").items()) {
             baseline.sites[key] = {site.at("title"), site.at("class"), site.at("bytes"), site.at("count"),
                                    site.at("bytes_per_iteration")};
         }
         for (const auto& [device, bytes] : document.at("peaks").items()) baseline.peaks[device] = bytes;
     } catch (const nlohmann::json::exception&) {
-        throw std::invalid_argument(path + " is a damaged baseline");
+        throw std::invalid_argument(path + " is no baseline of vramtrace, or a damaged one");
     }
     return baseline;
 }

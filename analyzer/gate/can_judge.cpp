@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/gate/can_judge.h"
 
+#include "analyzer/opaque_arenas.h"
 #include "analyzer/print/units.h"
 
 namespace vramtrace::gate {
@@ -29,6 +30,12 @@ std::vector<std::string> obstacles(const Analysis& analysis) {
         }
         for (const accounts::TextNote& note : process.accounts.notes) {
             if (note.kind == trace::EventKind::BlindSpot) reasons.push_back(who + ": " + process.text(note.text));
+        }
+        for (const accounts::Site& site : process.accounts.sites) {
+            if (const OpaqueArena arena = opaque_arena(process, site); arena.is_one()) {
+                reasons.push_back(who + ": " + arena.sentence());
+                break;
+            }
         }
         for (const std::string& warning : process.status.warnings) reasons.push_back(who + ": " + warning);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/gate/limits.h"
 
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -48,6 +49,12 @@ double share_of(const std::string& path, const toml::node& node, const std::stri
 std::string text_of(const std::string& path, const toml::node& node, const std::string& key) {
     if (const auto* text = node.as_string()) return text->get();
     wrong(place_of(path, node), "'" + key + "' is no text");
+}
+
+// A pipe would be waited for, a device read for ever.
+void must_be_file(const std::string& path) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) wrong(path, error ? "cannot be read" : "is no file");
 }
 
 using Take = std::function<void(const std::string& path, const toml::node& node, const std::string& key)>;
@@ -115,6 +122,7 @@ Limits Limits::usual() {
 }
 
 GateFile read_gate_file(const std::string& path) {
+    must_be_file(path);
     toml::table document;
     try {
         document = toml::parse_file(path);
@@ -155,6 +163,7 @@ GateFile read_gate_file(const std::string& path) {
 }
 
 std::vector<Suppression> read_suppressions(const std::string& path) {
+    must_be_file(path);
     std::ifstream in(path);
     if (!in) wrong(path, "cannot be read");
     std::vector<Suppression> suppressions;

@@ -2,8 +2,11 @@
 #include "analyzer/verdict/candidate.h"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <tuple>
+
+#include "analyzer/opaque_arenas.h"
 
 namespace vramtrace::verdict {
 namespace {
@@ -27,6 +30,41 @@ void add_series(Candidate& candidate, const accounts::SiteSeries& series) {
     for (const auto& release : series.releases) candidate.releases.push_back(release);
 }
 
+// Functions that make workspaces for a library of NVIDIA's on its behalf, as they stand in demangled names.
+constexpr std::array<std::string_view, 7> kWorkspaceMakers = {
+    "getNewWorkspace",       "getCurrentCUDABlasHandle", "getCUDABlasLtWorkspace", "CUDABlasWorkspace",
+    "setWorkspaceForHandle", "cublas_workspace",         "cudnn_workspace"};
+
+std::string library_of(const ProcessAnalysis& process, const NamedStack& stack) {
+    if (stack.missing) return "";
+    if (!stack.inside.empty()) return stack.inside;
+    for (const uint32_t frame : stack.recorded()) {
+        const std::string& function = process.frames[frame].function;
+        for (const std::string_view maker : kWorkspaceMakers) {
+            if (function.find(maker) != std::string::npos) return "cuBLAS or cuDNN (" + std::string(maker) + ")";
+        }
+    }
+    return "";
+}
+
+bool in_pinned_cache(const ProcessAnalysis& process, const NamedStack& stack) {
+    for (const uint32_t frame : stack.recorded()) {
+        if (process.frames[frame].function.find("CachingHostAllocator") != std::string::npos) return true;
+    }
+    return false;
+}
+
+// Without a stack only the call itself tells sites apart.
+std::string key_of(const ProcessAnalysis& process, const accounts::SiteKey& site, const NamedStack& stack) {
+    if (stack.missing || stack.frames.empty()) return "\n" + process.api(site);
+    std::string key;
+    for (size_t i = stack.headline; i < stack.frames.size(); ++i) {
+        const NamedFrame& frame = process.frames[stack.frames[i]];
+        key += frame.title() + '\n' + frame.place() + '\n';
+    }
+    return key;
+}
+
 }  // namespace
 
 std::string Candidate::place() const {
@@ -45,15 +83,16 @@ std::string Candidate::place() const {
 
 std::vector<Candidate> candidates_of(const ProcessAnalysis& process) {
     std::vector<Candidate> candidates;
-    std::map<std::tuple<std::string, accounts::Kind>, size_t> places;
+    std::map<std::tuple<std::string, std::string, bool, accounts::Kind>, size_t> places;
     const auto& sites = process.accounts.sites;
     for (accounts::SiteId id = 0; id < sites.size(); ++id) {
         const accounts::Site& site = sites[id];
         if (site.allocated.count == 0) continue;
         const NamedStack& stack = process.stack(site.key.stack);
-        // Without a stack only the call itself tells sites apart.
-        const std::string key = stack.missing ? "\n" + process.api(site.key) : stack.key;
-        const auto [place, fresh] = places.try_emplace({key, site.key.kind}, candidates.size());
+        const std::string key = key_of(process, site.key, stack);
+        const std::string library = library_of(process, stack);
+        const bool pinned = site.key.kind == accounts::Kind::HostMemory && in_pinned_cache(process, stack);
+        const auto [place, fresh] = places.try_emplace({key, library, pinned, site.key.kind}, candidates.size());
         if (fresh) candidates.emplace_back();
         Candidate& candidate = candidates[place->second];
         if (fresh) {
@@ -61,12 +100,15 @@ std::vector<Candidate> candidates_of(const ProcessAnalysis& process) {
             candidate.stack = &stack;
             candidate.stack_id = site.key.stack;
             candidate.key = key;
+            candidate.library = library;
+            candidate.pinned_cache = pinned;
             candidate.kind = site.key.kind;
             candidate.device = site.key.device;
             candidate.first = site.first;
         }
         if (candidate.device != site.key.device) candidate.device = trace::kNoDevice;
         candidate.sites.push_back(id);
+        if (const OpaqueArena arena = opaque_arena(process, site); arena.is_one()) candidate.arena = arena.sentence();
         add(candidate.left, site.left);
         add(candidate.left_segments, site.left_segments);
         add(candidate.allocated, site.allocated);

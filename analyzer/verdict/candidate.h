@@ -10,13 +10,17 @@
 
 namespace vramtrace::verdict {
 
-// WHAT A VERDICT IS PASSED ON: one call site by name. Sites whose stacks read the same are one, over threads, devices and
-// addresses; their numbers are added round by round.
+// WHAT A VERDICT IS PASSED ON: one call site by name. Sites whose stacks read the same from the headline outwards are one,
+// over threads, devices and addresses, whatever a library does below it; their numbers are added round by round.
 struct Candidate {
     const ProcessAnalysis* process = nullptr;
     const NamedStack* stack = nullptr;
     uint32_t stack_id = 0;
     std::string key;
+    // Library of NVIDIA's for which the memory was made: it allocated it, or a framework's function makes its workspaces.
+    std::string library;
+    std::string arena;          // sentence, if a framework hands out parts of it by itself and nobody can look inside
+    bool pinned_cache = false;  // PyTorch's cache of pinned host memory
     accounts::Kind kind = accounts::Kind::DeviceMemory;
     std::vector<accounts::SiteId> sites;
     uint8_t device = trace::kNoDevice;  // if all are on one

@@ -37,6 +37,7 @@ Who who_freed(const ProcessAnalysis& process, uint32_t stack) {
 struct Rise {
     size_t rounds = 0;
     uint64_t from = 0, to = 0;
+    size_t end = 0;  // one past its last round
 };
 Rise longest_rise(const std::vector<uint64_t>& troughs) {
     Rise best;
@@ -44,7 +45,7 @@ Rise longest_rise(const std::vector<uint64_t>& troughs) {
         size_t end = begin + 1, steps = 0;
         for (; end < troughs.size() && troughs[end] >= troughs[end - 1]; ++end)
             steps += troughs[end] > troughs[end - 1];
-        if (steps > best.rounds) best = {steps, troughs[begin], troughs[end - 1]};
+        if (steps > best.rounds) best = {steps, troughs[begin], troughs[end - 1], end};
         begin = end;
     }
     return best;
@@ -88,6 +89,22 @@ std::optional<Finding> delayed_release(const Candidate& candidate) {
                      : teardown.count > 0 && teardown.count >= program.count ? "when the program ended"
                      : candidate.freed_with_context.count > 0                ? "with its context"
                                                                              : "by the program";
+    // An interpreter frees its globals before it ends: what piled up until then was held for ever.
+    const bool to_the_end = rise.end + 2 >= candidate.trough_count.size();
+    if (to_the_end && teardown.count >= collector.count + program.count && teardown.count > 0) {
+        finding.what = Class::Growth;
+        finding.weight = Weight::Leak;
+        finding.title = "growth: " + print::bytes(static_cast<uint64_t>(finding.bytes_per_iteration)) +
+                        " more every iteration from " + candidate.place();
+        finding.evidence.push_back(print::counted(piled, "piece", "pieces") + " piled up over " +
+                                   print::counted(finding.iterations, "iteration", "iterations") + ", up to " +
+                                   print::exact_bytes(candidate.own_peak.bytes) +
+                                   "; they were held until the program ended");
+        finding.remedy =
+            "Something holds it for ever: a list that only grows, a graph kept through its result. Keep numbers "
+            "(.item()), or .detach() what is kept.";
+        return finding;
+    }
     finding.title = "delayed release: up to " + print::bytes(candidate.own_peak.bytes) + " piled up and were freed " +
                     by + ", from " + candidate.place();
     finding.evidence.push_back(print::counted(piled, "piece", "pieces") + " piled up over " +

@@ -31,8 +31,7 @@ uint64_t sum(std::span<const uint64_t> values) {
 std::optional<Finding> growth(const Candidate& candidate) {
     const size_t rounds = candidate.trough_count.size();
     // Modules: nobody says how many bytes their code takes.
-    const bool counted =
-        candidate.quantity() == accounts::Quantity::Handle || candidate.kind == accounts::Kind::Module;
+    const bool counted = candidate.quantity() == accounts::Quantity::Handle || candidate.kind == accounts::Kind::Module;
     if (candidate.left.count == 0 || rounds < 1 + accounts::kLeastIterations) return std::nullopt;
     // Few rounds are all needed; then only the one before the loop is left out.
     const size_t skip = std::min(warm_up_rounds(rounds), rounds - accounts::kLeastIterations);

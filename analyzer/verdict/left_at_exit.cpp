@@ -9,7 +9,10 @@ std::optional<Finding> left_at_exit(const Candidate& candidate) {
     if (candidate.left.count == 0) return std::nullopt;
     Finding finding = about(candidate, Class::LeftAtExit);
     const bool memory = is_memory(candidate.quantity());
-    finding.weight = memory ? Weight::Leak : Weight::Note;
+    // A framework's tensors that live to the end are a model and its optimizer: nobody frees those.
+    const bool tensor =
+        candidate.quantity() == accounts::Quantity::Block || candidate.quantity() == accounts::Quantity::HostBlock;
+    finding.weight = memory && !tensor ? Weight::Leak : Weight::Note;
     const bool running = candidate.process->end.running();
     finding.title = std::string(running ? "live now: " : "left at exit: ") + print::bytes(candidate.left.bytes) +
                     " in " + print::counted(candidate.left.count, "piece", "pieces") + " of " +

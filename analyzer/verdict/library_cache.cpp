@@ -1,29 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <algorithm>
-#include <array>
-
 #include "analyzer/print/units.h"
 #include "analyzer/verdict/rules.h"
 
 namespace vramtrace::verdict {
 namespace {
-
-// Functions that make workspaces for a library of NVIDIA's on its behalf, as they stand in demangled names.
-constexpr std::array<std::string_view, 7> kWorkspaceMakers = {
-    "getNewWorkspace",       "getCurrentCUDABlasHandle", "getCUDABlasLtWorkspace", "CUDABlasWorkspace",
-    "setWorkspaceForHandle", "cublas_workspace",         "cudnn_workspace"};
-
-std::string library_of(const Candidate& candidate) {
-    if (candidate.stack == nullptr || candidate.stack->missing) return "";
-    if (!candidate.stack->inside.empty()) return candidate.stack->inside;
-    for (const uint32_t frame : candidate.stack->recorded()) {
-        const std::string& function = candidate.process->frames[frame].function;
-        for (const std::string_view maker : kWorkspaceMakers) {
-            if (function.find(maker) != std::string::npos) return "cuBLAS or cuDNN (" + std::string(maker) + ")";
-        }
-    }
-    return "";
-}
 
 // Streams made by the program, and the default one.
 uint64_t streams(const ProcessAnalysis& process) {
@@ -40,7 +20,7 @@ uint64_t streams(const ProcessAnalysis& process) {
 // ends with the last stream. Other libraries tie nothing to a stream.
 std::optional<Finding> workspaces_of_streams(const Candidate& candidate) {
     if (!is_memory(candidate.quantity()) || candidate.left.count < 2) return std::nullopt;
-    const std::string library = library_of(candidate);
+    const std::string& library = candidate.library;
     if (library.rfind("libcublas", 0) != 0 && library.rfind("cuBLAS", 0) != 0) return std::nullopt;
     const uint64_t made = streams(*candidate.process);
     if (candidate.left.count != candidate.allocated.count || candidate.left.count > made) return std::nullopt;
@@ -62,7 +42,7 @@ std::optional<Finding> workspaces_of_streams(const Candidate& candidate) {
 // Growth was asked for before: what is left here does not grow with the iterations.
 std::optional<Finding> library_cache(const Candidate& candidate) {
     if (!is_memory(candidate.quantity()) || candidate.left.count == 0) return std::nullopt;
-    const std::string library = library_of(candidate);
+    const std::string& library = candidate.library;
     if (library.empty()) return std::nullopt;
     Finding finding = about(candidate, Class::LibraryCache);
     finding.weight = Weight::Note;

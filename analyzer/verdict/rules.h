@@ -17,6 +17,8 @@ std::optional<Finding> library_cache(const Candidate& candidate);
 std::optional<Finding> delayed_release(const Candidate& candidate);
 std::optional<Finding> workspaces_of_streams(const Candidate& candidate);
 std::optional<Finding> handles(const Candidate& candidate);
+std::optional<Finding> arena(const Candidate& candidate);
+std::optional<Finding> pinned_cache(const Candidate& candidate);
 std::optional<Finding> segments(const Candidate& candidate);
 std::optional<Finding> left_at_exit(const Candidate& candidate);
 

@@ -11,7 +11,8 @@ namespace vramtrace::verdict {
 namespace {
 
 // In this order: the first that fits says what a call site is.
-constexpr std::array kRules = {handles, segments, workspaces_of_streams, growth, ramp, library_cache, delayed_release, left_at_exit};
+constexpr std::array kRules = {handles, segments,      arena,        workspaces_of_streams, growth,
+                               ramp,    library_cache, pinned_cache, delayed_release,       left_at_exit};
 
 }  // namespace
 

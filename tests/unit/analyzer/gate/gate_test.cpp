@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/gate/gate.h"
 
+#include <fstream>
 #include <sstream>
+#include <stdexcept>
 
 #include "analyzer/gate/results/results.h"
 #include "tests/support/catch.h"
@@ -146,6 +148,20 @@ TEST_CASE("a baseline: what is known passes, what is new or more fails", "[gate]
     CHECK(decide(leaking_job(5 * kMiB), request).outcome == Outcome::Failed);
 }
 
+TEST_CASE("what is no baseline is said, not believed", "[gate]") {
+    const test::ScratchDirectory scratch;
+    const auto refused = [&](const std::string& text) {
+        std::ofstream(scratch.file("b.json")) << text;
+        CHECK_THROWS_AS(read_baseline(scratch.file("b.json")), std::invalid_argument);
+    };
+    refused("");
+    refused("[]");
+    refused(R"({"tool": 3})");
+    refused(R"({"tool": "vramtrace baseline", "schema_version": "x"})");
+    refused(R"({"tool": "vramtrace baseline", "schema_version": 1, "sites": {"a": 1}, "peaks": {}})");
+    CHECK_THROWS_AS(read_baseline(scratch.file("not there")), std::invalid_argument);
+}
+
 TEST_CASE("what cannot be judged", "[gate]") {
     Analysis analysis = leaking_job();
     Limits generous;
@@ -182,15 +198,24 @@ TEST_CASE("the same job, twenty times the same answer", "[gate]") {
     }
 }
 
-TEST_CASE("tensors count as leaked memory, the segments that they lie in do not", "[gate]") {
+TEST_CASE("tensors that pile up are leaked memory; a model that lives to the end is none, nor are segments", "[gate]") {
     JudgedJob judged;
-    judged.job.stack(4).device_alloc(0x7f0000000000, 20 * kMiB);
+    judged.job.stack(4).device_alloc(0x7f0000000000, 200 * kMiB);
     judged.job.stack(5).block_alloc(0x7f0000000000, 4 * kMiB);
+    const auto outcome = [&] {
+        judged.judge();
+        Analysis analysis;
+        analysis.processes.push_back(judged.process());
+        return decide(analysis, with(Limits::usual())).outcome;
+    };
+    CHECK(outcome() == Outcome::Passed);
+    for (uint64_t i = 1; i <= 40; ++i) judged.job.stack(6).block_alloc(0x7f0000000000 + 4 * i * kMiB, 4 * kMiB);
     judged.judge();
     Analysis analysis;
     analysis.processes.push_back(judged.process());
-    const Decision decision = decide(analysis, with(Limits::usual()));
-    CHECK(decision.outcome == Outcome::Failed);
-    CHECK_THAT(rule(decision, "leaked-bytes").measured,
-               ContainsSubstring("4.00 MiB (4,194,304 bytes) in 1 allocation"));
+    const Decision failed = decide(analysis, with(Limits::usual()));
+    CHECK(failed.outcome == Outcome::Failed);
+    CHECK_THAT(rule(failed, "leaked-bytes").measured,
+               ContainsSubstring("160 MiB (167,772,160 bytes) in 40 allocations"));
+    CHECK_FALSE(rule(failed, "growth").passed);
 }

@@ -59,7 +59,8 @@ private:
         NamedStack stack;
         if (!given.callee.empty()) frame(stack, given.callee, 1, true);
         stack.headline = static_cast<uint32_t>(stack.frames.size());
-        frame(stack, given.function.empty() ? "site_" + std::to_string(id) : given.function, id, false);
+        const bool named = !given.function.empty();
+        frame(stack, named ? given.function : "site_" + std::to_string(id), named ? 1000 : id, false);
         stack.inside = given.inside;
         process_.stacks[id] = stack;
     }
