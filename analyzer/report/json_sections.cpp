@@ -116,7 +116,8 @@ void write_refused(JsonWriter& json, const ProcessAnalysis& process) {
         const char* meaning = error_text(row.result);
         json.object().member("api", process.api(row.key)).member("result", row.result);
         json.member("meaning", meaning != nullptr ? meaning : "").member("count", row.count);
-        json.member("first_ns", process.since_start(row.first.time)).member("last_ns", process.since_start(row.last.time));
+        json.member("first_ns", process.since_start(row.first.time))
+            .member("last_ns", process.since_start(row.last.time));
         json.member("thread", row.thread).member("example_address", print::hex(row.example_address));
         write_stack(json, process, &process.stack(row.key.stack));
         json.end();

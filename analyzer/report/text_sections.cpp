@@ -282,8 +282,8 @@ std::string refused_section(const ProcessReport& report, const Options& options)
         text += stack_lines(process, process.stack(row.key.stack), options, "      ");
     }
     if (accounts.refused_releases.size() > limit) {
-        text += "  … " +
-                print::counted(accounts.refused_releases.size() - limit, "more call site", "more call sites") + "\n";
+        text += "  … " + print::counted(accounts.refused_releases.size() - limit, "more call site", "more call sites") +
+                "\n";
     }
     return text;
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr unsigned kMaxDevices = 64;
 constexpr uint64_t kInterval = 1'000'000'000;  // ns
 
-constexpr uint64_t kCostShare = 100;           // Code: wait this many times what the last question took
+constexpr uint64_t kCostShare = 100;  // Code: wait this many times what the last question took
 
 constinit std::atomic<uint64_t> next_memory_sample[kSampleReasons][kMaxDevices];
 constinit std::atomic<uint64_t> next_pool_sample[kMaxDevices];

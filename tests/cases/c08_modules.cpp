@@ -28,7 +28,8 @@ int main(int argc, char** argv) {
     }
     const std::string path = "variant-" + std::to_string(getpid()) + ".cubin";
     const bool from_file = is_part(argc, argv, "file");
-    if (from_file) std::ofstream(path, std::ios::binary).write(cubin.data(), static_cast<std::streamsize>(cubin.size()));
+    if (from_file)
+        std::ofstream(path, std::ios::binary).write(cubin.data(), static_cast<std::streamsize>(cubin.size()));
     current_primary_context();
     size_t before = 0;
     size_t total = 0;

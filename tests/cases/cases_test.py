@@ -9,6 +9,7 @@ import unittest
 
 from case_row import Outcome, compare
 from case_table import NEEDS_A_GPU, ROWS
+from gate_rows import GATE_ROWS
 
 chosen = {argument for argument in sys.argv[1:] if argument.startswith("C")}
 
@@ -34,6 +35,17 @@ class Cases(unittest.TestCase):
             return Outcome(row)
         except (AssertionError, OSError, ValueError) as error:
             return error
+
+    def test_gate(self):
+        for row in GATE_ROWS:
+            if chosen and row.case not in chosen:
+                continue
+            with self.subTest(case=row.case, what=row.what):
+                code, output = row.run()
+                right = code == row.exit_code and row.says in output
+                print(f"{row.case:4} {row.what:70} {'right' if right else 'WRONG'}")
+                self.assertEqual(code, row.exit_code, output)
+                self.assertIn(row.says, output)
 
 
 if __name__ == "__main__":

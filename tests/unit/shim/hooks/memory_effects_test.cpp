@@ -152,6 +152,15 @@ TEST_CASE("virtual memory: handles, ranges and mappings") {
     call<virtual_memory::Maps, Name::cuMemMap>(DevicePointer{0xd000}, size_t{4096}, size_t{64}, memory, LongFlags{0});
     CHECK(recorder.one(EventKind::Map).object == 0x40);
     CHECK(recorder.one(EventKind::Map).aux == 64);
+    const void* rights = nullptr;
+    const size_t before = recorder.events.size();
+    call<virtual_memory::SetsAccess, Name::cuMemSetAccess>(DevicePointer{0xd000}, size_t{4096}, rights, size_t{1});
+    CHECK(recorder.events.size() == before);  // rights move no bytes
+    driver.result = [] { return 1; };
+    call<virtual_memory::SetsAccess, Name::cuMemSetAccess>(DevicePointer{0xd000}, size_t{4096}, rights, size_t{1});
+    driver.result = nullptr;
+    CHECK(recorder.one(EventKind::CallFailed).address == 0xd000);
+    CHECK(recorder.one(EventKind::CallFailed).aux == static_cast<uint64_t>(EventKind::Map));
     driver.during = [] { CHECK(recorder.count(EventKind::Unmap) == 1); };
     call<virtual_memory::Unmaps, Name::cuMemUnmap>(DevicePointer{0xd000}, size_t{4096});
     driver.during = [] { CHECK(recorder.count(EventKind::PhysicalRelease) == 1); };
