@@ -42,14 +42,14 @@ void sample_memory(const DriverCalls& driver, const Place& here, SampleReason re
     const bool code = reason == SampleReason::Code;
     // Coarse: a few ns, and milliseconds do not matter here; loading code takes longer than a precise look.
     if (!is_due(next, code ? CLOCK_MONOTONIC : CLOCK_MONOTONIC_COARSE)) return;
-    const uint64_t begin = code ? now_by(CLOCK_MONOTONIC) : 0;
+    // What it cost, not how long others had the core meanwhile.
+    const uint64_t begin = code ? now_by(CLOCK_THREAD_CPUTIME_ID) : 0;
     size_t free_bytes = 0, total_bytes = 0;
     if (driver.mem_get_info(&free_bytes, &total_bytes) != kSuccess) return;
     if (code) {
-        const uint64_t end = now_by(CLOCK_MONOTONIC);
         // Only its own: a sample that took a second does not put off the next for longer than a second.
-        const uint64_t pause = (end - begin) * kCostShare;
-        next.store(end + (pause < kInterval ? pause : kInterval), std::memory_order_relaxed);
+        const uint64_t pause = (now_by(CLOCK_THREAD_CPUTIME_ID) - begin) * kCostShare;
+        next.store(now_by(CLOCK_MONOTONIC) + (pause < kInterval ? pause : kInterval), std::memory_order_relaxed);
     }
     trace::Event event;
     event.kind = trace::EventKind::MemoryInfo;

@@ -42,7 +42,7 @@ class Outcome:
 
     def __init__(self, row):
         self.row = row
-        with tempfile.TemporaryDirectory(prefix="vramtrace-case-") as directory:
+        with tempfile.TemporaryDirectory(prefix="vramtrace-case-", ignore_cleanup_errors=True) as directory:
             trace = pathlib.Path(directory) / "trace"
             environment = preloaded_environment(trace, **{"VRAMTRACE_SIM_MEMORY": "80G", **row.settings})
             environment["LD_LIBRARY_PATH"] = os.pathsep.join([str(SIMULATOR), str(CASES)])

@@ -23,7 +23,7 @@ class GateRow:
     says: str = ""  # somewhere in its output
 
     def run(self):
-        with tempfile.TemporaryDirectory(prefix="vramtrace-gate-") as directory:
+        with tempfile.TemporaryDirectory(prefix="vramtrace-gate-", ignore_cleanup_errors=True) as directory:
             environment = simulated_environment(VRAMTRACE=VRAMTRACE, CASES=CASES, PYTHON=sys.executable)
             environment["LD_LIBRARY_PATH"] = os.pathsep.join([str(SIMULATOR), str(CASES)])
             result = subprocess.run(["bash", "-c", self.command], env=environment, cwd=directory, capture_output=True,
@@ -35,7 +35,7 @@ class Lossy(GateRow):
     """Events are lost: nobody drains the rings, and they hold little."""
 
     def run(self):
-        with tempfile.TemporaryDirectory(prefix="vramtrace-gate-") as directory:
+        with tempfile.TemporaryDirectory(prefix="vramtrace-gate-", ignore_cleanup_errors=True) as directory:
             trace = pathlib.Path(directory) / "trace"
             environment = preloaded_environment(trace, VRAMTRACE_COLLECTOR="0", VRAMTRACE_BUFFER_LIMIT="1M")
             subprocess.run([CASES / "c37_lost_records", "pairs"], env=environment, check=True, timeout=120,
@@ -49,7 +49,7 @@ class Deleted(GateRow):
     """The program is gone before its trace is read."""
 
     def run(self):
-        with tempfile.TemporaryDirectory(prefix="vramtrace-gate-") as directory:
+        with tempfile.TemporaryDirectory(prefix="vramtrace-gate-", ignore_cleanup_errors=True) as directory:
             trace = pathlib.Path(directory) / "trace"
             program = pathlib.Path(directory) / "program"
             shutil.copy(CASES / "c39_three_leaks", program)
@@ -81,5 +81,5 @@ GATE_ROWS = [
     GateRow("C43", "control: clean", "$VRAMTRACE run -o trace --check -- $CASES/c43_small_leaks control", CLEAN),
     GateRow("C45", "a peak of 256 MiB passes, 2 % more does not",
             "$VRAMTRACE run -o trace --check --peak '259 MiB' -- $CASES/c45_peaks 1 && "
-            "$VRAMTRACE run -o larger --check --peak '259 MiB' -- $CASES/c45_peaks larger 1", LEAK, "second_section"),
+            "$VRAMTRACE run -o larger --check --peak '259 MiB' -- $CASES/c45_peaks larger 1", LEAK, "FAILED  peak"),
 ]
