@@ -12,7 +12,11 @@ using trace::EventKind;
 TEST_CASE("refused releases are told by call site and answer", "[accounts][refused]") {
     EventBuilder job;
     job.device_alloc(0x1000, 100);
-    for (int i = 0; i < 3; ++i) job.free_failed(job.stack(7).device_free(0x1008), 1);
+    for (int i = 0; i < 3; ++i) {
+        const uint64_t ticket = job.stack(7).device_free(0x1008);
+        const auto kind = static_cast<uint64_t>(EventKind::DeviceFree);
+        job.stack(0).add(EventKind::FreeFailed, {0x1008, ticket, 0, kind, 1});
+    }
     job.free_failed(job.stack(8).device_free(0x1000), 400);  // refused although it is live
     job.free_failed(job.stack(8).device_free(0x1000), 1);
     const Accounts numbers = accounts_of(job);
