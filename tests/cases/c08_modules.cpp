@@ -6,8 +6,10 @@
 #include "tests/cases/cubin.h"
 
 #include <unistd.h>
+#include <chrono>
 #include <fstream>
 #include <iterator>
+#include <thread>
 #include <vector>
 
 CASE_FUNCTION CUmodule compiled_variant(const std::vector<char>& cubin, const char* path) {
@@ -35,6 +37,7 @@ int main(int argc, char** argv) {
     size_t total = 0;
     MUST(cuMemGetInfo(&before, &total));
     for (int variant = 0; variant < 100; ++variant) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));  // compiling it takes longer
         const CUmodule module = compiled_variant(cubin, from_file ? path.c_str() : nullptr);
         CUdeviceptr table = 0;
         size_t bytes = 0;
