@@ -159,6 +159,7 @@ NamedStack StackNamer::name(const RawStack& raw) {
     stack.native = native;
     Indices& shown = shown_ == ShownFrames::Native ? native : python;
     if (shown_ == ShownFrames::Merged || shown.empty()) return stack;
+    stack.site_key = key_of({stack.frames.begin() + stack.headline, stack.frames.end()});
     stack.guessed = false;
     stack.frames = std::move(shown);
     stack.headline = headline_of(stack.frames, true);

@@ -91,7 +91,7 @@ class PythonReport(Case):
         for interpreter in tested:
             with self.subTest(str(interpreter)):
                 nameless = self.check_interpreter(interpreter)
-                print(f"    {interpreter}: as the program says{', by a guess' if nameless else ''}", file=sys.stderr)
+                print(f"    {interpreter}: as the program says{', stripped' if nameless else ''}", file=sys.stderr)
 
     def test_names_are_kept_for_both_kinds(self):
         interpreter = [i for i in interpreters() if i.frames_are_read][-1]

@@ -5,6 +5,7 @@
 #include "analyzer/opaque_arenas.h"
 #include "analyzer/report/json_report.h"
 #include "analyzer/report/text_report.h"
+#include "analyzer/verdict/verdicts.h"
 #include "tests/support/catch.h"
 #include "tests/unit/analyzer/report/report_trace.h"
 
@@ -106,6 +107,16 @@ TEST_CASE("one kind can be shown alone; the key of the site stays") {
     CHECK(trace.told(native).rfind(kInner + std::string("cfunction_call|_PyEval_EvalFrameDefault|"), 0) == 0);
     CHECK(trace.headline(native).module_name() == "libc10_cuda.so");
     CHECK(native.key == key);
+    const auto findings = [&](ShownFrames shown) {
+        const Analysis judged = trace.analysis(shown);
+        std::vector<std::pair<std::string, std::string>> keys;
+        for (const auto& finding : verdict::judge(judged.processes[0]))
+            keys.emplace_back(finding.key, std::string(verdict::class_name(finding.what)));
+        return keys;
+    };
+    CHECK(findings(ShownFrames::Merged).size() == 1);
+    CHECK(findings(ShownFrames::Native) == findings(ShownFrames::Merged));
+    CHECK(findings(ShownFrames::Python) == findings(ShownFrames::Merged));
     // What has no Python frames is shown as it is.
     const uint32_t bare = trace.bare_;
     CHECK(trace.told(trace.allocated_at(bare, ShownFrames::Python)) == "train+0x999|");
