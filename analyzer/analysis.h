@@ -62,6 +62,8 @@ struct NamedStack {
     // The library of NVIDIA's that allocated on the program's behalf ("libcublas.so.13"), empty if it was the program.
     std::string inside;
     std::string key;  // the same for the same names, whatever the process, the addresses, the run and what is shown
+    std::string
+        site_key;  // with ShownFrames other than Merged: of the frames from the merged headline outwards; else empty
     std::string shown_key;  // the same for what is shown; empty: as `key`
 
     const std::vector<uint32_t>& recorded() const { return native.empty() ? frames : native; }

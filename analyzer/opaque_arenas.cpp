@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/opaque_arenas.h"
 
+#include <algorithm>
 #include <string_view>
 
 namespace vramtrace {
@@ -70,8 +71,13 @@ OpaqueArena opaque_arena(const ProcessAnalysis& process, const accounts::Site& s
     if (kind != Kind::DeviceMemory && kind != Kind::ManagedMemory && kind != Kind::HostMemory && kind != Kind::Physical)
         return {};
     const NamedStack& stack = process.stack(site.key.stack);
-    if (stack.frames.empty() || !stack.inside.empty()) return {};  // a library's workspace is no arena
-    const Maker maker = maker_of(process.frames[stack.frames[stack.headline]]);
+    if (!stack.inside.empty()) return {};  // a library's workspace is no arena
+    // The headline may be the Python line that asked for it.
+    const auto& recorded = stack.recorded();
+    const auto asked =
+        std::find_if(recorded.begin(), recorded.end(), [&](uint32_t index) { return !process.frames[index].vendor; });
+    if (asked == recorded.end()) return {};
+    const Maker maker = maker_of(process.frames[*asked]);
     if (maker == Maker::None) return {};
     if (maker == Maker::Cupy) return {"CuPy", kCupy};
     if (!looks_like_regions(site) || asks_for_each_buffer(process.facts)) return {};

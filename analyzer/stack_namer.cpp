@@ -123,17 +123,12 @@ uint32_t StackNamer::headline_of(const Indices& frames, bool with_python) const 
     return best;
 }
 
-std::string StackNamer::library_inside(const Indices& frames, uint32_t headline) const {
-    for (uint32_t i = 0; i < headline; ++i) {
-        const NamedFrame& frame = frames_[frames[i]];
-        if (!frame.python && symbolize::vendor_of_module(frame.module) == Vendor::Library) return frame.module_name();
-    }
-    // All frames are NVIDIA's.
-    if (!frames.empty() && frames_[frames[headline]].vendor) {
-        for (const uint32_t index : frames) {
-            if (symbolize::vendor_of_module(frames_[index].module) == Vendor::Library)
-                return frames_[index].module_name();
-        }
+// Between the driver and whoever called it.
+std::string StackNamer::library_inside(const Indices& frames) const {
+    for (const uint32_t index : frames) {
+        const NamedFrame& frame = frames_[index];
+        if (!frame.vendor) break;
+        if (symbolize::vendor_of_module(frame.module) == Vendor::Library) return frame.module_name();
     }
     return {};
 }
@@ -158,12 +153,13 @@ NamedStack StackNamer::name(const RawStack& raw) {
     stack.guessed = both.guessed;
     stack.key = key_of(stack.frames);
     stack.headline = headline_of(stack.frames, stack.python);
-    stack.inside = library_inside(stack.frames, stack.headline);
+    stack.inside = library_inside(stack.frames);
     if (!stack.python) return stack;
     for (const trace::Frame frame : raw.native) put(native, native_place(frame));
     stack.native = native;
     Indices& shown = shown_ == ShownFrames::Native ? native : python;
     if (shown_ == ShownFrames::Merged || shown.empty()) return stack;
+    stack.site_key = key_of({stack.frames.begin() + stack.headline, stack.frames.end()});
     stack.guessed = false;
     stack.frames = std::move(shown);
     stack.headline = headline_of(stack.frames, true);

@@ -35,7 +35,7 @@ private:
     symbolize::MergedStack merged(const RawStack& stack) const;
     std::string key_of(const Indices& frames) const;
     uint32_t headline_of(const Indices& frames, bool with_python) const;
-    std::string library_inside(const Indices& frames, uint32_t headline) const;
+    std::string library_inside(const Indices& frames) const;
 
     const RawStacks& raw_;
     const symbolize::Symbolizer& symbolizer_;

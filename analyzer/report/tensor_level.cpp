@@ -41,7 +41,7 @@ DriverMemory allocated_by(const ProcessAnalysis& process, std::initializer_list<
         const bool memory = site.key.kind == Kind::DeviceMemory || site.key.kind == Kind::Physical;
         if (site.allocated.count == 0 || (!memory && site.key.kind != Kind::PoolMemory)) continue;
         bool by_framework = false;
-        for (const uint32_t frame : process.stack(site.key.stack).frames) {
+        for (const uint32_t frame : process.stack(site.key.stack).recorded()) {
             by_framework = by_framework || in_library[frame];
             sum.pluggable = sum.pluggable || pluggable[frame];
         }

@@ -78,6 +78,8 @@ NativeRole native_role(std::string_view module, const SourceFrames& names, bool 
     if (is_evaluation(names)) return NativeRole::Evaluation;
     if (is_part_of_evaluation(function)) return NativeRole::EvaluationPart;
     if (is_collection(function)) return NativeRole::Collection;
+    if (function == "PyEval_EvalCode") return NativeRole::EvaluatesCode;
+    if (function == "Py_RunMain" || function == "Py_BytesMain" || function == "Py_Main") return NativeRole::RunsMain;
     if (interpreter) return function.empty() ? NativeRole::Unnamed : NativeRole::Plumbing;
     return is_plumbing_name(function) ? NativeRole::Plumbing : NativeRole::Outside;
 }

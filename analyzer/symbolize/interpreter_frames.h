@@ -14,9 +14,11 @@ enum class NativeRole : uint8_t {
     Evaluation,      // runs Python code: one evaluation of a run of Python frames
     EvaluationPart,  // one instruction of an interpreter built with tail calls: its evaluation, or inside the next frame's
     Collection,      // the garbage collector at work: of the interpreter, but it says why something was freed
-    Plumbing,        // any other function of the interpreter
-    Unnamed,         // of the interpreter's file, no name known: may be any of the four
-    Start,           // of the C library: how programs and threads are started, besides much else
+    EvaluatesCode,  // PyEval_EvalCode: an evaluation is called below it
+    RunsMain,       // Py_RunMain and the like: evaluates one piece of code, by EvaluatesCode
+    Plumbing,       // any other function of the interpreter
+    Unnamed,        // of the interpreter's file, no name known: may be any of these
+    Start,          // of the C library: how programs and threads are started, besides much else
 };
 
 // "python3.12", "libpython3.11.so.1.0": all code in there is the interpreter's.

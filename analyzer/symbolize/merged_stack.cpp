@@ -71,6 +71,19 @@ private:
             block.evaluations += is_evaluation_at(i) ? 1 : 0;
             block.unnamed += stacks_.native[i] == NativeRole::Unnamed ? 1 : 0;
         }
+        if (!blocks_.empty()) leave_out_start(blocks_.back());
+    }
+
+    // Between the main program's code and main() there is no evaluation.
+    void leave_out_start(Block& block) const {
+        const auto begin = stacks_.native.begin() + static_cast<std::ptrdiff_t>(block.first);
+        const auto main = std::find(begin, stacks_.native.end(), NativeRole::RunsMain);
+        if (main == stacks_.native.end()) return;
+        auto code = main;
+        while (code != begin && *code != NativeRole::EvaluatesCode) --code;
+        if (*code != NativeRole::EvaluatesCode) return;
+        const auto end = stacks_.native.begin() + static_cast<std::ptrdiff_t>(block.end);
+        block.unnamed -= static_cast<size_t>(std::count(code, end, NativeRole::Unnamed));
     }
 
     // Says how many runs take the place of each block.
@@ -100,16 +113,19 @@ private:
         if (unnamed > 0) {
             // Frames without a name hide the rest: at least one run where there is no evaluation, else the more the
             // more frames.
-            merged_.guessed = true;
+            merged_.guessed = is_uncertain();
             for (Block& block : blocks_) {
                 if (missing == 0 || block.evaluations != 0 || block.unnamed == 0) continue;
                 block.runs = 1;
+                --block.unnamed;
+                --unnamed;
                 --missing;
             }
+            if (unnamed == 0) blocks_.back().runs += missing;
             size_t seen = 0, given = 0;
             for (Block& block : blocks_) {
                 seen += block.unnamed;
-                const size_t due = missing * seen / unnamed;
+                const size_t due = unnamed == 0 ? 0 : (missing * seen + unnamed / 2) / unnamed;
                 block.runs += due - given;
                 given = due;
             }
@@ -118,6 +134,12 @@ private:
             if (!blocks_.empty()) blocks_.back().runs += missing;
         }
         // Else they lie outside of what was recorded of the native stack: behind all of it.
+    }
+
+    // In a whole stack with one place for Python code there is no doubt.
+    bool is_uncertain() const {
+        const auto may_evaluate = [](const Block& block) { return block.evaluations + block.unnamed > 0; };
+        return !stacks_.native_whole || std::count_if(blocks_.begin(), blocks_.end(), may_evaluate) != 1;
     }
 
     // Behind it are only the frames that started the interpreter, or the thread.

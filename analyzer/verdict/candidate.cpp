@@ -57,6 +57,7 @@ bool in_pinned_cache(const ProcessAnalysis& process, const NamedStack& stack) {
 // Without a stack only the call itself tells sites apart.
 std::string key_of(const ProcessAnalysis& process, const accounts::SiteKey& site, const NamedStack& stack) {
     if (stack.missing || stack.frames.empty()) return "\n" + process.api(site);
+    if (!stack.site_key.empty()) return stack.site_key;  // verdicts do not depend on which frames are shown
     std::string key;
     for (size_t i = stack.headline; i < stack.frames.size(); ++i) {
         const NamedFrame& frame = process.frames[stack.frames[i]];

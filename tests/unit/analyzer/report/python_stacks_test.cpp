@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <sstream>
 
+#include "analyzer/opaque_arenas.h"
 #include "analyzer/report/json_report.h"
 #include "analyzer/report/text_report.h"
+#include "analyzer/verdict/verdicts.h"
 #include "tests/support/catch.h"
 #include "tests/unit/analyzer/report/report_trace.h"
 
@@ -105,6 +107,16 @@ TEST_CASE("one kind can be shown alone; the key of the site stays") {
     CHECK(trace.told(native).rfind(kInner + std::string("cfunction_call|_PyEval_EvalFrameDefault|"), 0) == 0);
     CHECK(trace.headline(native).module_name() == "libc10_cuda.so");
     CHECK(native.key == key);
+    const auto findings = [&](ShownFrames shown) {
+        const Analysis judged = trace.analysis(shown);
+        std::vector<std::pair<std::string, std::string>> keys;
+        for (const auto& finding : verdict::judge(judged.processes[0]))
+            keys.emplace_back(finding.key, std::string(verdict::class_name(finding.what)));
+        return keys;
+    };
+    CHECK(findings(ShownFrames::Merged).size() == 1);
+    CHECK(findings(ShownFrames::Native) == findings(ShownFrames::Merged));
+    CHECK(findings(ShownFrames::Python) == findings(ShownFrames::Merged));
     // What has no Python frames is shown as it is.
     const uint32_t bare = trace.bare_;
     CHECK(trace.told(trace.allocated_at(bare, ShownFrames::Python)) == "train+0x999|");
@@ -181,6 +193,19 @@ TEST_CASE("joined stacks with damaged ids are shown as far as they can be") {
     CHECK(trace.headline(trace.allocated_at(trace.joined(0, unknown))).title() == "step");
     const uint32_t nameless = trace.stack({{trace.code("", "", 0, ""), TorchTrace::kEntered}});
     CHECK(trace.headline(trace.allocated_at(trace.joined(0, nameless))).title() == "[unknown Python code]");
+}
+
+TEST_CASE("an arena of a framework is known by the native side, whatever the headline and whatever is shown") {
+    TorchTrace trace;
+    const auto plugin = trace.module("/v/lib/python3.12/site-packages/jax_plugins/xla_cuda13/xla_cuda_plugin.so", "");
+    const uint32_t both = trace.joined(
+        trace.stack({{trace.cudart_, 0x10}, {plugin, 1}, {trace.python_, TorchTrace::kEvaluation}}), trace.frames_);
+    trace.job.stack(both).label(trace.kMalloc).api(trace.kMemAlloc);
+    trace.job.device_alloc(0x90000000, 3ULL << 30);
+    for (const ShownFrames shown : {ShownFrames::Merged, ShownFrames::Native, ShownFrames::Python}) {
+        const Analysis analysis = trace.analysis(shown);
+        CHECK(opaque_arena(analysis.processes[0], analysis.processes[0].accounts.sites[0]).framework == "JAX");
+    }
 }
 
 TEST_CASE("generated code does not bring addresses into keys") {

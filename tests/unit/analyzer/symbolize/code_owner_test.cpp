@@ -79,6 +79,8 @@ TEST_CASE("what native frames do for the interpreter") {
     CHECK(role("/usr/bin/python3.14", "_TAIL_CALL_CALL_KW") == NativeRole::EvaluationPart);
     CHECK(role("/usr/bin/python3.12", "gc_collect_main") == NativeRole::Collection);
     CHECK(role("/usr/bin/python3.12", "cfunction_call") == NativeRole::Plumbing);
+    CHECK(role("/usr/bin/python3.12", "PyEval_EvalCode") == NativeRole::EvaluatesCode);
+    CHECK(role("/usr/bin/python3.12", "Py_RunMain") == NativeRole::RunsMain);
     CHECK(role("/usr/bin/python3.12", "") == NativeRole::Unnamed);
     CHECK(role("/lib/libc.so.6", "__libc_start_call_main") == NativeRole::Start);
     CHECK(role("/v/torch/lib/libtorch_python.so", "THPFunction_apply") == NativeRole::Outside);

@@ -20,7 +20,8 @@ std::ostream& operator<<(std::ostream& out, const Answer& answer) {
     return out << answer.text << (answer.guessed ? " (guessed)" : "");
 }
 
-// native, innermost first: o outside, E evaluation, t part of one, g collection, p plumbing, u unnamed, s start.
+// native, innermost first: o outside, E evaluation, t part of one, g collection, c evaluates code, m runs main(),
+// p plumbing, u unnamed, s start.
 // Python: letters, a capital one is the outermost of its run. The answer: Python letters and the native ones kept, with
 // "." before each native one.
 Answer merged(const std::string& native, const std::string& python, bool native_whole = true,
@@ -30,6 +31,8 @@ Answer merged(const std::string& native, const std::string& python, bool native_
         roles.push_back(letter == 'E'   ? NativeRole::Evaluation
                         : letter == 't' ? NativeRole::EvaluationPart
                         : letter == 'g' ? NativeRole::Collection
+                        : letter == 'c' ? NativeRole::EvaluatesCode
+                        : letter == 'm' ? NativeRole::RunsMain
                         : letter == 'p' ? NativeRole::Plumbing
                         : letter == 'u' ? NativeRole::Unnamed
                         : letter == 's' ? NativeRole::Start
@@ -111,11 +114,16 @@ TEST_CASE("an evaluation that has only begun has no frame yet") {
 }
 
 TEST_CASE("interpreters without symbols: shared out by the number of frames, and said so") {
-    CHECK(merged("ouuuss", "aBcD") == guess(".oaBcD"));
+    CHECK(merged("ouuuss", "aBcD") == sure(".oaBcD"));  // one place only
+    CHECK(merged("ouuu", "aBcD", false) == guess(".oaBcD"));
+    CHECK(merged("ouuxss", "aBcD") == sure(".oaBcD.x.s.s"));
+    // What lies between the program's code and main() evaluates nothing.
+    CHECK(merged("ouuuuuuuxuucuuuummssp", "aBCdE") == guess(".oaBC.xdE"));
+    CHECK(merged("ouuuuuuuxuuuuuuuuuuuup", "aBCdE") == guess(".oaB.xCdE"));
     CHECK(merged("ouuuxuuuss", "aBcD") == guess(".oaB.xcD"));
     CHECK(merged("ouuuuxuu", "AB") == guess(".oA.xB"));
     CHECK(merged("ouxuuuuuuuuu", "ABCDEFGHIJ") == guess(".oA.xBCDEFGHIJ"));
-    CHECK(merged("ouEuxuuu", "ABC") == guess(".oA.xBC"));
+    CHECK(merged("ouEuxuuuuu", "ABC") == guess(".oA.xBC"));
 }
 
 TEST_CASE("evaluations that cannot be found in a whole stack") {
@@ -133,7 +141,7 @@ TEST_CASE("whatever is recorded: every Python frame is there, both kinds in thei
         std::vector<uint8_t> entered;
         for (const char letter : python) entered.push_back(letter == 'A' ? 1 : 0);
         std::vector<NativeRole> roles;
-        for (size_t i = 0; i < native.size(); ++i) roles.push_back(static_cast<NativeRole>(random() % 7));
+        for (size_t i = 0; i < native.size(); ++i) roles.push_back(static_cast<NativeRole>(random() % 9));
         const MergedStack stack = merge_stacks({roles, random() % 2 == 0, entered, random() % 2 == 0});
         uint32_t next_python = 0, after_native = 0;
         size_t outside = 0;
