@@ -30,11 +30,15 @@ bool is_regular(const Site& site) {
 }  // namespace
 
 std::optional<IterationMarker> find_marker(const Accounts& accounts) {
+    // In a job with tensors those tell: when its allocator needs another segment has a rhythm of its own.
+    const bool tensors = std::any_of(accounts.sites.begin(), accounts.sites.end(), [](const Site& site) {
+        return site.quantity() == Quantity::Block && site.allocated.count >= kLeastIterations;
+    });
     const Site* best = nullptr;
     SiteId place = 0;
     for (SiteId id = 0; id < accounts.sites.size(); ++id) {
         const Site& site = accounts.sites[id];
-        if (!is_regular(site)) continue;
+        if (!is_regular(site) || (tensors && site.quantity() != Quantity::Block)) continue;
         const auto better = [&] {
             if (best == nullptr) return true;
             const bool covers = covers_enough(accounts, site);
