@@ -95,6 +95,8 @@ Owner owner_of_native(string_view module) {
 std::string autograd_node(string_view function) {
     constexpr string_view kNamespace = "torch::autograd::";
     if (!starts_with(function, kNamespace)) return {};
+    // Between nodes: sums and checks gradients.
+    if (starts_with(function, "torch::autograd::Engine::evaluate_function(")) return "Engine";
     const size_t call = function.rfind("::apply(");
     if (call == string_view::npos || call < kNamespace.size()) return {};
     string_view type = function.substr(kNamespace.size(), call - kNamespace.size());

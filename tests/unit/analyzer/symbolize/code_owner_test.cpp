@@ -54,6 +54,8 @@ TEST_CASE("nodes of autograd") {
     CHECK(autograd_node("torch::autograd::AccumulateGrad::apply(std::vector<at::Tensor>&&)") == "AccumulateGrad");
     CHECK(autograd_node("torch::autograd::CppNode<theirs::Scale>::apply(std::vector<at::Tensor>&&)") == "Scale");
     CHECK(autograd_node("torch::autograd::CppNode<(anonymous namespace)::Scale>::apply(int)") == "Scale");
+    CHECK(autograd_node("torch::autograd::Engine::evaluate_function(int)") == "Engine");
+    CHECK(autograd_node("torch::autograd::Engine::thread_main(int)").empty());
     CHECK(autograd_node("torch::autograd::Node::operator()(std::vector<at::Tensor>&&)").empty());
     CHECK(autograd_node("torch::autograd::PyNode::apply(std::vector<at::Tensor>&&)").empty());
     CHECK(autograd_node("torch::autograd::apply(int)").empty());
