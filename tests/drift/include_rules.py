@@ -32,6 +32,7 @@ NEVER = [
     (r"analyzer/replay/", r"analyzer/(symbolize|input|verdict|report)/", "replay/ knows no symbol and no file"),
     (r"analyzer/accounts/", r"analyzer/(verdict|report|symbolize)/", "accounts/ knows no verdict"),
     (r"analyzer/collect/", r"analyzer/(symbolize|verdict|report|cli)/", "collect/ stays small"),
+    (r"analyzer/verdict/", r"analyzer/(report|export|gate|diff|input|symbolize|cli)/", "verdict/ knows no view and no file"),
     (r"analyzer/report/", r"analyzer/(export|gate|diff|input|cli)/", "views never include each other, nor input/"),
     (r"analyzer/export/", r"analyzer/(report|gate|diff|input|symbolize|cli)/", "views never include each other"),
     (r"analyzer/gate/", r"analyzer/(report|export|diff|input|symbolize|cli)/", "views never include each other"),
