@@ -72,13 +72,19 @@ std::string Candidate::place() const {
     if (stack == nullptr || stack->missing || stack->frames.empty()) {
         return process->api(process->accounts.sites[sites.front()].key) + " (no call stack)";
     }
-    // The next frame too: what allocates is often a helper that many call.
+    // The next frame of the same owner's too: what allocates is often a helper that many call.
     const auto told = [&](size_t index) {
         const NamedFrame& frame = process->frames[stack->frames[index]];
         return frame.title() == frame.place() ? frame.title() : frame.title() + " at " + frame.place();
     };
     std::string text = told(stack->headline);
-    if (stack->headline + 1 < stack->frames.size()) text += " ← " + told(stack->headline + 1);
+    const NamedFrame& headline = process->frames[stack->frames[stack->headline]];
+    if (!headline.node.empty()) return text;  // above it stands autograd's engine
+    for (size_t i = stack->headline + 1; i < stack->frames.size(); ++i) {
+        const NamedFrame& frame = process->frames[stack->frames[i]];
+        if (frame.vendor || frame.owner > headline.owner) continue;
+        return text + " ← " + told(i);
+    }
     return text;
 }
 
