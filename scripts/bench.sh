@@ -37,7 +37,7 @@ for api in ("malloc", "async"):
 end = time.time() + 30
 while glob.glob(f"{work}/trace/*.ring*") and time.time() < end: time.sleep(0.1)
 size = sum(os.path.getsize(f) for f in glob.glob(f"{work}/trace/*.trace"))
-report = json.loads(subprocess.run([f"{build}/bin/vramtrace", "report", "--json", f"{work}/trace"], capture_output=True, text=True, check=True).stdout)
+report = json.loads(subprocess.run([f"{build}/bin/vramtrace", "report", "--json", "--no-symbol-cache", f"{work}/trace"], capture_output=True, text=True, check=True).stdout)
 events = sum(p["recording"]["events"] for p in report["processes"])
 lost = sum(p["recording"]["lost_events"] for p in report["processes"])
 print(f"container: {size / events:.2f} bytes per event ({size} bytes, {events} events, {lost} lost)")

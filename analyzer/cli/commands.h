@@ -30,6 +30,7 @@ struct SymbolOptions {
     std::string sysroot;
     std::vector<std::string> debug_directories;
     bool debuginfod = false;
+    bool no_cache = false;
 };
 void add_symbol_options(CLI::App& command, SymbolOptions& options);
 

@@ -65,6 +65,8 @@ void add_symbol_options(CLI::App& command, SymbolOptions& options) {
     command.add_option("--sysroot", options.sysroot, "Look for the job's binaries below this directory")
         ->type_name("DIR");
     command.add_flag("--debuginfod", options.debuginfod, "Ask the servers in DEBUGINFOD_URLS for missing debug files");
+    command.add_flag("--no-symbol-cache", options.no_cache,
+                     "Neither use nor keep names of earlier traces in $XDG_CACHE_HOME/vramtrace");
 }
 
 int run_program(int argc, char** argv) {

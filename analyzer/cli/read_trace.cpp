@@ -3,8 +3,10 @@
 
 #include <filesystem>
 
+#include "analyzer/cli/log.h"
 #include "analyzer/cli/trace_directory.h"
 #include "analyzer/input/open_input.h"
+#include "analyzer/symbolize/symbol_cache.h"
 #include "trace/container/input_error.h"
 
 namespace vramtrace::cli {
@@ -36,6 +38,8 @@ symbolize::SearchPaths search_paths(const SymbolOptions& options) {
     symbolize::SearchPaths paths;
     paths.sysroot = options.sysroot;
     paths.debuginfod = options.debuginfod;
+    if (!options.no_cache) paths.cache = symbolize::symbol_cache_directory();
+    paths.cache_trouble = [](const std::string& sentence) { spdlog::debug("{}", sentence); };
     if (!options.debug_directories.empty()) paths.debug_directories = options.debug_directories;
     return paths;
 }

@@ -60,7 +60,9 @@ FunctionIndex::FunctionIndex(Dwarf* dwarf) {
         if (type == DW_UT_type || type == DW_UT_split_type) continue;
         Unit unit;
         unit.die = unit_die;
-        unit.tree = type == DW_UT_skeleton && dwarf_tag(&split_die) == DW_TAG_compile_unit ? split_die : unit_die;
+        const bool split = type == DW_UT_skeleton && dwarf_tag(&split_die) == DW_TAG_compile_unit;
+        unit.tree = split ? split_die : unit_die;
+        unit.split_missing = type == DW_UT_skeleton && !split;
         units_.push_back(std::move(unit));
         add_ranges(&units_.back().die, units_.size() - 1, ranges_);
     }
@@ -117,6 +119,7 @@ FunctionIndex::Place FunctionIndex::find(uint64_t address) {
     if (!unit.read) read_functions(unit);
     place.unit = &unit.die;
     place.tree = &unit.tree;
+    place.split_missing = unit.split_missing;
     const Range* in_function = lookup(unit.ranges, address);
     if (in_function == nullptr) return place;
     Dwarf_Die scope = unit.functions[in_function->index].die;

@@ -19,6 +19,7 @@ public:
     struct Place {
         Dwarf_Die* unit = nullptr;      // for the line table; nullptr: the address has no debugging information
         Dwarf_Die* tree = nullptr;      // for file numbers: the split unit if there is one
+        bool split_missing = false;     // the unit names a file of split debugging information that was not found
         std::vector<Dwarf_Die> scopes;  // the function, then the inlined calls in it, outermost first
     };
     Place find(uint64_t address);
@@ -36,6 +37,7 @@ private:
         Dwarf_Die die{};
         Dwarf_Die tree{};
         bool read = false;
+        bool split_missing = false;
         std::vector<Range> ranges;
         std::vector<Function> functions;
     };

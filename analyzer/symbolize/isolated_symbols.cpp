@@ -15,8 +15,9 @@
 
 // What the child says, over a pipe:
 //   message: | u32 bytes of the rest | u8 kind | … |
-//   kind 'O': opened; then u8 readable, text problem       kind 'F': u64 address, u32 count, count × frame
-//   kind 'E': done                                          frame: text function, text file, u32 line, u8 inlined
+//   kind 'O': opened; then u8 readable, text problem,       kind 'F': u64 address, u8 described, u32 count, count × frame
+//             text debug link                                frame: text function, text file, u32 line, u8 inlined
+//   kind 'E': done; then u8 units missing
 //   text: u32 length, bytes
 namespace vramtrace::symbolize {
 
@@ -75,14 +76,17 @@ private:
         out.begin('O');
         out.number<uint8_t>(symbols.readable() ? 1 : 0);
         out.text(symbols.problem());
+        out.text(symbols.debug_link());
         out.end();
         out.flush();
         if (symbols.readable()) {
             for (const uint64_t address : addresses) {
-                const SourceFrames frames = symbols.at(address);
+                bool described = false;
+                const SourceFrames frames = symbols.at(address, &described);
                 if (frames.empty()) continue;
                 out.begin('F');
                 out.number(address);
+                out.number<uint8_t>(described ? 1 : 0);
                 out.number(static_cast<uint32_t>(frames.size()));
                 for (const SourceFrame& frame : frames) {
                     out.text(frame.function);
@@ -94,6 +98,7 @@ private:
             }
         }
         out.begin('E');
+        out.number<uint8_t>(symbols.units_missing() ? 1 : 0);
         out.end();
         out.flush();
         // Not destroyed: giving back a large library's debugging information one node at a time takes seconds.
@@ -150,13 +155,18 @@ private:
     void read(std::string_view message) {
         const char kind = message[0];
         message.remove_prefix(1);
-        if (kind == 'E') done_ = true;
+        if (kind == 'E') {
+            done_ = true;
+            result_.units_missing = number<uint8_t>(message) != 0;
+        }
         if (kind == 'O') {
             result_.readable = number<uint8_t>(message) != 0;
             result_.problem = text(message);
+            result_.debug_link = text(message);
         }
         if (kind != 'F') return;
         const auto address = number<uint64_t>(message);
+        const bool described = number<uint8_t>(message) != 0;
         const auto count = number<uint32_t>(message);
         SourceFrames frames;
         for (uint32_t i = 0; i < count && !broken_; ++i) {
@@ -167,7 +177,9 @@ private:
             frame.inlined = number<uint8_t>(message) != 0;
             frames.push_back(std::move(frame));
         }
-        if (!broken_) result_.frames.emplace(address, std::move(frames));
+        if (broken_) return;
+        result_.frames.emplace(address, std::move(frames));
+        if (described) result_.described.insert(address);
     }
 
     ResolvedModule& result_;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,11 @@ namespace vramtrace::symbolize {
 
 struct ResolvedModule {
     std::map<uint64_t, SourceFrames> frames;  // only addresses of which something is known
+    std::set<uint64_t> described;             // those of them that debugging information describes: none can tell more
     std::string problem;                      // one sentence, empty if all went well
+    std::string debug_link;                   // the name that the file gives its separate debug file, if it does
     bool readable = false;
+    bool units_missing = false;  // debugging information names files (.dwo) that are not there
 };
 
 // Names of `addresses` (sorted) in `module`, read by a child process: whatever a damaged ELF file does to the parser,

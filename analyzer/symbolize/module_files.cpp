@@ -6,6 +6,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <optional>
+#include <set>
 
 namespace vramtrace::symbolize {
 
@@ -18,6 +20,33 @@ std::vector<std::string> candidate_files(const ModuleKey& module, const SearchPa
         for (const std::string& directory : paths.debug_directories) files.push_back(directory + name);
     }
     return files;
+}
+
+std::string files_present(const ModuleKey& module, const SearchPaths& paths, const std::string& debug_link) {
+    std::string present;
+    if (module.path.empty() || module.path[0] != '/') return present;
+    const auto size_of = [](const std::string& path) -> std::optional<uint64_t> {
+        struct stat status {};
+        if (stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+        return static_cast<uint64_t>(status.st_size);
+    };
+    const std::string own = paths.sysroot + module.path;
+    if (const auto size = size_of(own)) present = "module " + std::to_string(*size);
+
+    const size_t slash = own.rfind('/');
+    const std::string folder = own.substr(0, slash);
+    const std::string name = debug_link.empty() ? own.substr(slash + 1) + ".debug" : debug_link;
+    std::vector<std::string> places = candidate_files({"", module.build_id}, paths);
+    places.push_back(folder + "/" + name);
+    places.push_back(folder + "/.debug/" + name);
+    for (const std::string& directory : paths.debug_directories) places.push_back(directory + folder + "/" + name);
+    std::set<uint64_t> sizes;
+    for (const std::string& place : places) {
+        // A debug link may bear the module's own name.
+        if (const auto size = place != own ? size_of(place) : std::nullopt) sizes.insert(*size);
+    }
+    for (const uint64_t size : sizes) present += (present.empty() ? "debug " : " debug ") + std::to_string(size);
+    return present;
 }
 
 std::string debuginfo_path(const SearchPaths& paths) {

@@ -167,7 +167,8 @@ bool NativeSymbols::open_file(const std::string& path, const ModuleKey& module, 
     dwfl_report_end(state.dwfl, nullptr, nullptr);
     if (opened == nullptr) close(descriptor);  // else it is libdwfl's now
     GElf_Addr bias = 0;
-    if (opened == nullptr || dwfl_module_getelf(opened, &bias) == nullptr) {
+    Elf* elf = opened != nullptr ? dwfl_module_getelf(opened, &bias) : nullptr;
+    if (elf == nullptr) {
         why = std::string("is no ELF file that can be read: ") + dwfl_errmsg(-1);
         return false;
     }
@@ -183,13 +184,19 @@ bool NativeSymbols::open_file(const std::string& path, const ModuleKey& module, 
     void** data = nullptr;
     dwfl_module_info(opened, &data, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr);
     if (data != nullptr) *data = &state.search;
+    GElf_Word checksum = 0;
+    if (const char* link = dwelf_elf_gnu_debuglink(elf, &checksum); link != nullptr) {
+        const char* slash = std::strrchr(link, '/');
+        debug_link_ = slash != nullptr ? slash + 1 : link;
+    }
     state.module = opened;
     state.bias = bias;
     return true;
 }
 
-SourceFrames NativeSymbols::at(uint64_t address) {
+SourceFrames NativeSymbols::at(uint64_t address, bool* described) {
     SourceFrames frames;
+    if (described != nullptr) *described = false;
     if (!readable_) return frames;
     State& state = *state_;
     const uint64_t placed = address + state.bias;
@@ -199,6 +206,7 @@ SourceFrames NativeSymbols::at(uint64_t address) {
     // Innermost first: its line comes from the line table, every caller's from the call that was inlined into it.
     SourceFrame frame;
     if (place.unit != nullptr) {
+        units_missing_ = units_missing_ || place.split_missing;
         if (Dwarf_Line* line = dwarf_getsrc_die(place.unit, placed - state.dwarf_bias); line != nullptr) {
             int line_number = 0;
             if (dwarf_lineno(line, &line_number) == 0 && line_number > 0)
@@ -214,6 +222,7 @@ SourceFrames NativeSymbols::at(uint64_t address) {
         frame = SourceFrame();
         call_place(call, place.tree, frame);
     }
+    if (described != nullptr) *described = !place.scopes.empty() && !place.split_missing;
     const char* symbol = state.symbols->name_at(placed);
     if (!place.scopes.empty()) frame.function = function_name(&place.scopes[0], symbol);
     if (frame.function.empty() && symbol != nullptr) frame.function = demangled(symbol);

@@ -22,8 +22,14 @@ public:
     // One sentence on what is wrong or was left out (file missing, build-id differs, …), empty if nothing is.
     const std::string& problem() const { return problem_; }
 
-    // `address` counts as the file's program headers do. Empty if not even a function's name is known.
-    SourceFrames at(uint64_t address);
+    // The name, without folders, that the file gives its separate debug file; empty if it names none.
+    const std::string& debug_link() const { return debug_link_; }
+
+    // `address` counts as the file's program headers do. Empty if not even a function's name is known. `described`:
+    // whether debugging information has the function, so that no other file of this build-id can tell more.
+    SourceFrames at(uint64_t address, bool* described = nullptr);
+    // Whether an address met so far lies in a unit whose split debugging information (.dwo) is not there.
+    bool units_missing() const { return units_missing_; }
 
 private:
     struct State;
@@ -31,7 +37,9 @@ private:
 
     std::unique_ptr<State> state_;
     bool readable_ = false;
+    bool units_missing_ = false;
     std::string problem_;
+    std::string debug_link_;
 };
 
 }  // namespace vramtrace::symbolize

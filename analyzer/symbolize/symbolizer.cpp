@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/symbolize/symbolizer.h"
 
-#include "analyzer/symbolize/isolated_symbols.h"
+#include "analyzer/symbolize/cached_answers.h"
 
 namespace vramtrace::symbolize {
 
@@ -14,26 +14,26 @@ void Symbolizer::want(const ModuleKey& module, uint64_t address) {
 }
 
 void Symbolizer::resolve() {
+    SymbolCache cache(paths_.cache, paths_.cache_trouble);
     for (const auto& [key, addresses] : wanted_) {
         ModuleNames& module = names_[key];
-        ResolvedModule resolved;
-        if (!key.path.empty() && key.path[0] == '/') {
-            resolved = resolve_isolated(key, {addresses.begin(), addresses.end()}, paths_);
-        }
+        Answers found;
+        if (!key.path.empty() && key.path[0] == '/') found = answers(key, addresses, cache, paths_);
         // A problem met here matters only as far as the trace itself could not answer: its own word was given where
         // the job ran, and stands.
         const bool answered_before = !module.addresses.empty() && module.problem.empty();
-        if (resolved.readable || !answered_before) module.problem = resolved.problem;
+        if (found.readable || !answered_before) module.problem = found.problem;
         for (const uint64_t address : addresses) {
-            const auto found = resolved.frames.find(address);
-            if (found != resolved.frames.end()) {
-                module.addresses[address] = std::move(found->second);
+            const auto at = found.frames.find(address);
+            if (at != found.frames.end() && !at->second.empty()) {
+                module.addresses[address] = std::move(at->second);
             } else {
                 module.addresses.try_emplace(address);
             }
         }
     }
     wanted_.clear();
+    cache.trim();
 }
 
 const SourceFrames& Symbolizer::frames(const ModuleKey& module, uint64_t address) const {

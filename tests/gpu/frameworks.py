@@ -50,7 +50,7 @@ def recorded(name, script, *arguments_of_it, options=(), **environment):
     if "\n" in str(script):
         text, script = script, WORK / f"{name}.py"
         script.write_text(text)
-    done = subprocess.run([BUILD / "bin" / "vramtrace", "run", *options, "-o", trace, "--", sys.executable, script, *arguments_of_it],
+    done = subprocess.run([BUILD / "bin" / "vramtrace", "run", "--no-symbol-cache", *options, "-o", trace, "--", sys.executable, script, *arguments_of_it],
                           env={**os.environ, "PYTHONPATH": str(MODULE), **environment}, capture_output=True, text=True,
                           errors="replace", timeout=280)
     if done.returncode != 0:
@@ -59,7 +59,7 @@ def recorded(name, script, *arguments_of_it, options=(), **environment):
 
 
 def report(trace, *options):
-    made = subprocess.run([BUILD / "bin" / "vramtrace", "report", "--json", *options, trace], capture_output=True, text=True)
+    made = subprocess.run([BUILD / "bin" / "vramtrace", "report", "--json", "--no-symbol-cache", *options, trace], capture_output=True, text=True)
     processes = json.loads(made.stdout)["processes"] if made.returncode == 0 else []
     return max(processes, key=lambda p: p["recording"]["events"], default=None)
 

@@ -53,8 +53,8 @@ def traced(name, command, timeout=280, **environment):
     """Runs a command under `vramtrace run`; (its result, the report of its biggest process)."""
     directory = WORK / name
     shutil.rmtree(directory, ignore_errors=True)
-    result = run([VRAMTRACE, "run", "-o", directory, "--", *command], timeout, **environment)
-    made = run([VRAMTRACE, "report", "--json", "--by", "function", "-n", "100000", directory])
+    result = run([VRAMTRACE, "run", "--no-symbol-cache", "-o", directory, "--", *command], timeout, **environment)
+    made = run([VRAMTRACE, "report", "--json", "--no-symbol-cache", "--by", "function", "-n", "100000", directory])
     if made.returncode != 0:
         print(result.stderr[-600:], made.stderr[-600:], file=sys.stderr)
         return result, None
@@ -160,7 +160,7 @@ def cublas():
     inside = [e for e in events("cublas", "DeviceAlloc")]
     row("cublas", "cuBLAS's own allocations (bytes each)", "several, its workspace among them", [e["size"] for e in inside],
         len(inside) >= 2)
-    text = run([VRAMTRACE, "report", "--full", WORK / "cublas"]).stdout
+    text = run([VRAMTRACE, "report", "--full", "--no-symbol-cache", WORK / "cublas"]).stdout
     row("cublas", "the report names libcublas", True, "libcublas" in text)
 
 

@@ -3,6 +3,7 @@
 
 The build folder comes from VRAMTRACE_BUILD (ctest sets it). Standard library only.
 """
+import atexit
 import json
 import os
 import pathlib
@@ -19,6 +20,10 @@ COLLECTOR = BUILD / "shim" / "vramtrace-collect"
 VRAMTRACE = BUILD / "bin" / "vramtrace"
 SIMULATOR = BUILD / "simulator"
 PROGRAMS = BUILD / "tests" / "programs"
+
+# Names that these programs' builds had earlier are no part of a test, and a test is none of the user's cache.
+os.environ["XDG_CACHE_HOME"] = tempfile.mkdtemp(prefix="vramtrace-test-cache-")
+atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 
 
 def simulated_environment(**extra):

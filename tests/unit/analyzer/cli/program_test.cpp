@@ -23,6 +23,7 @@ int code_of(std::vector<std::string> arguments) {
         arguments.insert(arguments.begin(), "vramtrace");
         std::vector<char*> pointers;
         for (std::string& word : arguments) pointers.push_back(word.data());
+        setenv("XDG_CACHE_HOME", "/dev/null", 1);  // no symbol cache, above all not the user's
         _exit(cli::run_program(static_cast<int>(arguments.size()), pointers.data()));
     }
     int status = 0;
@@ -40,6 +41,7 @@ std::string words_of(std::vector<std::string> arguments) {
         arguments.insert(arguments.begin(), "vramtrace");
         std::vector<char*> pointers;
         for (std::string& word : arguments) pointers.push_back(word.data());
+        setenv("XDG_CACHE_HOME", "/dev/null", 1);  // no symbol cache, above all not the user's
         _exit(cli::run_program(static_cast<int>(arguments.size()), pointers.data()));
     }
     waitpid(pid, nullptr, 0);

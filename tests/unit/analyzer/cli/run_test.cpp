@@ -44,6 +44,7 @@ const std::string& empty_library() {
     std::vector<char*> pointers;
     for (std::string& word : arguments) pointers.push_back(word.data());
     pointers.push_back(nullptr);
+    setenv("XDG_CACHE_HOME", "/dev/null", 1);  // no symbol cache, above all not the user's
     const int code = cli::run_program(static_cast<int>(arguments.size()), pointers.data());
     _exit(code);
 }
