@@ -117,6 +117,7 @@ Analysis analyze(const AnalysisOptions& options) {
 
     std::vector<ProcessReading> readings;
     for (const input::ProcessInput& process : opened.processes) {
+        if (options.pid && process.identity.pid != *options.pid) continue;
         try {
             const auto source = process.open();
             const ReadingOptions reading_options{options.at, options.phase};

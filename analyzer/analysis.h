@@ -194,6 +194,7 @@ struct AnalysisOptions {
     bool look_up_symbols = true;       // false: only names kept in the trace
     std::optional<uint64_t> at;        // how each process was at that instant, ns since its recording began
     std::optional<std::string> phase;  // only what belongs to phases of this name (accounts/phase_cut.h)
+    std::optional<uint32_t> pid;       // the other processes are not read
     ShownFrames shown = ShownFrames::Merged;
     bool iterations = false;  // look for the job's loop, which reads everything twice; verdicts need it
     ProgressReport progress;

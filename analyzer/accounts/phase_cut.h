@@ -39,6 +39,7 @@ public:
 
     PhaseWindow window(const std::string& pattern, Moment now) const {
         PhaseCut copy = *this;
+        copy.window_.open = open_;
         if (copy.open_) copy.close(now);
         copy.window_.pattern = pattern;
         return copy.window_;

@@ -78,6 +78,7 @@ struct PhaseWindow {
     uint64_t windows = 0;        // of time in which at least one was open
     uint64_t duration = 0;       // ns, of the windows
     replay::Moment first, last;  // begin of the first, end of the last
+    bool open = false;           // a range of it is open at the end: `last` is that end then
 };
 constexpr size_t kOpenRanges = 512;
 constexpr size_t kRangeDepth = 64;

@@ -19,6 +19,7 @@ constexpr char kCheckHelp[] = R"(Examples:
   vramtrace check -c vramtrace.toml trace        rules and suppressions that a repository keeps
   vramtrace check --write-baseline known.json    what is known today …
   vramtrace check --baseline known.json          … and only what is new fails
+  vramtrace check --phase eval trace             only what belongs to this phase (docs/phases.md)
   vramtrace run --check -- ./tests               the same in one go; fails if it could not judge
 
 Exit codes: 0 all rules kept, 23 a rule broken, 24 the trace allows no verdict (no data, lost events, still running), 2 usage.)";
@@ -49,6 +50,9 @@ void add_check(CLI::App& program, Chosen& chosen) {
         ->add_option("trace", options->trace, "Trace directory, or one process's file in it (default: the newest here)")
         ->type_name("TRACE");
     add_gate_options(*command, options->gate);
+    command->add_option("--pid", options->gate.pid, "Only this process")->type_name("PID");
+    command->add_flag("--running", options->gate.running,
+                      "With --phase: judge a phase that has ended, although its process has not");
     command->add_flag("--no-symbols", options->gate.no_symbols, "Only names kept in the trace");
     add_symbol_options(*command, options->gate.symbols);
     command->callback([options, &chosen] { chosen.action = [options] { return check(*options); }; });

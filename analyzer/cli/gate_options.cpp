@@ -111,6 +111,17 @@ gate::Request request_of(const GateOptions& options) {
     const std::string baseline = options.baseline.empty() ? file.baseline : options.baseline;
     if (!baseline.empty()) request.baseline = gate::read_baseline(baseline);
     request.today = today();
+    const std::string phase = options.phase.empty() ? file.phase : options.phase;
+    if (!phase.empty()) request.phase = phase;
+    if (options.pid != 0) request.pid = options.pid;
+    request.survivors = options.survivors || file.survivors;
+    request.running = options.running;
+    if (request.running && !request.phase) {
+        throw std::invalid_argument("--running needs --phase: what else of a job that runs has ended?");
+    }
+    if (request.survivors && !request.phase) {
+        throw std::invalid_argument("--survivors needs --phase: tensors that live to a job's end are its model");
+    }
     return request;
 }
 
@@ -131,9 +142,11 @@ gate::Context context_of(const GateOptions& options) {
             options.file.empty() ? kDefaultFile : options.file, kVersion};
 }
 
-Analysis analysed(const GateOptions& options, const std::string& trace) {
+Analysis analysed(const GateOptions& options, const gate::Request& request, const std::string& trace) {
     AnalysisOptions wanted;
     wanted.path = trace;
+    wanted.phase = request.phase;
+    wanted.pid = request.pid;
     wanted.symbols = search_paths(options.symbols);
     wanted.look_up_symbols = !options.no_symbols;
     wanted.iterations = true;
@@ -153,6 +166,12 @@ void add_gate_options(CLI::App& command, GateOptions& options) {
                         : option.unit == Unit::Count ? "N"
                                                      : "SHARE");
     }
+    command
+        .add_option("--phase", options.phase,
+                    "Judge only what belongs to these phases: NAME, OUTER/INNER, or with the shell's wildcards")
+        ->type_name("NAME");
+    command.add_flag("--survivors", options.survivors,
+                     "With --phase: tensors born in it and still there are leaked, not a model");
     command.add_option("--suppressions", options.suppressions, "File with lines leak:PATTERN, may be given often")
         ->allow_extra_args(false)
         ->type_name("FILE");
@@ -188,7 +207,7 @@ int run_gate(const GateOptions& options, const std::string& trace, std::ostream&
     try {
         const gate::Request request = request_of(options);
         try {
-            analysis = analysed(options, trace);
+            analysis = analysed(options, request, trace);
             decision = gate::decide(*analysis, request);
         } catch (const trace::InputError& error) {
             decision.outcome = gate::Outcome::CannotJudge;

@@ -19,6 +19,10 @@ struct GateOptions {
     std::string format = "text";
     std::string source_root;           // the repository; empty: the current directory
     std::vector<std::string> outputs;  // "FORMAT=FILE"
+    std::string phase;
+    uint32_t pid = 0;        // 0: all; only of `check`
+    bool running = false;    // only of `check`
+    bool survivors = false;  // gate.h
     SymbolOptions symbols;
     bool no_symbols = false;
 };

@@ -70,7 +70,7 @@ public:
         fragmentation();
         failures();
         handles();
-        decision_.obstacles = obstacles(analysis_);
+        decision_.obstacles = obstacles(analysis_, request);
         decision_.suppressions = suppressions_.uses();
         const bool failed = std::any_of(decision_.rules.begin(), decision_.rules.end(),
                                         [](const RuleResult& rule) { return !rule.passed; });
@@ -83,6 +83,9 @@ public:
 
 private:
     void take(const ProcessAnalysis& process, Finding finding, const Request& request) {
+        const bool tensor =
+            finding.quantity == accounts::Quantity::Block || finding.quantity == accounts::Quantity::HostBlock;
+        if (request.survivors && tensor && finding.what == Class::LeftAtExit) finding.weight = Weight::Leak;
         if (finding.weight == Weight::Note) return;
         const std::string fingerprint = site_fingerprint(process, finding);
         auto& known = decision_.baseline_of_this_run.sites[fingerprint];

@@ -43,6 +43,11 @@ struct Decision {
 
 struct Request {
     Limits limits;
+    std::optional<std::string> phase;  // that the analysis was cut to
+    std::optional<uint32_t> pid;       // the only process that was read
+    bool running = false;              // one that still runs may be judged, if the phase has ended
+    // Tensors of the phase that are still live are leaked: a test's, not a whole job's, where they are its model.
+    bool survivors = false;
     std::vector<Suppression> suppressions;
     std::optional<Baseline> baseline;
     std::string today;  // "2027-01-31"

@@ -46,6 +46,11 @@ double share_of(const std::string& path, const toml::node& node, const std::stri
     wrong(place_of(path, node), "'" + key + "' is no share (\"5 %\", 0.05)");
 }
 
+bool flag_of(const std::string& path, const toml::node& node, const std::string& key) {
+    if (const auto* flag = node.as_boolean()) return flag->get();
+    wrong(place_of(path, node), "'" + key + "' is neither true nor false");
+}
+
 std::string text_of(const std::string& path, const toml::node& node, const std::string& key) {
     if (const auto* text = node.as_string()) return text->get();
     wrong(place_of(path, node), "'" + key + "' is no text");
@@ -143,6 +148,7 @@ GateFile read_gate_file(const std::string& path) {
         {"failed_allocations", into(limits.failed_allocations, count_of)},
         {"handles", into(limits.handles, count_of)},
         {"phase", into(file.phase, text_of)},
+        {"survivors", into(file.survivors, flag_of)},
         {"baseline", into(file.baseline, text_of)},
         {"suppressions", [&](const std::string& in, const toml::node& node, const std::string& key) {
              file.suppression_files.push_back(text_of(in, node, key));

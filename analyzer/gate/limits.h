@@ -39,7 +39,8 @@ struct Suppression {
 
 struct GateFile {
     Limits limits;
-    std::string phase;  // only what happens in this phase
+    std::string phase;       // only what happens in this phase
+    bool survivors = false;  // gate.h
     std::string baseline;
     std::vector<Suppression> suppressions;
     std::vector<std::string> suppression_files;

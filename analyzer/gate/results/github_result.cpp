@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kAnnotations = 10;
 constexpr size_t kMostSummary = 900'000;
 constexpr size_t kRows = 10;
+constexpr size_t kMostText = 4'000;  // of one sentence: names of templates can be longer than all the rest
 
 // The command's own escapes: '%', line breaks; in properties ':' and ',' too.
 std::string escaped(const std::string& text, bool property) {
@@ -36,6 +37,8 @@ std::string escaped(const std::string& text, bool property) {
 std::string cell(const std::string& text) {
     std::string out;
     for (const char byte : print::printable(text)) {
+        // Not within a character.
+        if (out.size() >= kMostText && (static_cast<unsigned char>(byte) & 0xc0) != 0x80) return out + " …";
         if (byte == '|' || byte == '`' || byte == '\\' || byte == '*' || byte == '_') out += '\\';
         if (byte == '<') {
             out += "&lt;";
@@ -50,7 +53,12 @@ std::string cell(const std::string& text) {
 
 std::string github_summary(const Decision& decision) {
     std::string text = "### vramtrace: " + cell(decision.sentence()) + "\n\n";
-    for (const std::string& obstacle : decision.obstacles) text += "- cannot judge: " + cell(obstacle) + "\n";
+    for (size_t i = 0; i < decision.obstacles.size() && i < kRows; ++i) {
+        text += "- cannot judge: " + cell(decision.obstacles[i]) + "\n";
+    }
+    if (decision.obstacles.size() > kRows) {
+        text += "- … and " + std::to_string(decision.obstacles.size() - kRows) + " more reasons\n";
+    }
     text += "\n| rule | | measured | limit |\n|---|---|---|---|\n";
     for (const RuleResult& rule : decision.rules) {
         text += "| " + cell(rule.id) + " | " + (rule.passed ? "passed" : "**FAILED**") + " | " + cell(rule.measured) +

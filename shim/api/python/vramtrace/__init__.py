@@ -25,7 +25,7 @@ import sys
 import threading
 import time
 
-__all__ = ["mark", "region", "start", "stop", "is_recording", "trace_directory", "program"]
+__all__ = ["mark", "region", "start", "stop", "is_recording", "is_preloaded", "trace_directory", "program"]
 
 #: Path of the `vramtrace` program that numbers are asked of; None: the one beside the preloaded library, or on PATH.
 program = None
@@ -78,6 +78,11 @@ def stop():
 def is_recording():
     """True if GPU memory allocated now would be recorded."""
     return _is_recording is not None and _is_recording() != 0
+
+
+def is_preloaded():
+    """True if vramtrace is in this process, whether it records now or not."""
+    return _push is not None
 
 
 def trace_directory():

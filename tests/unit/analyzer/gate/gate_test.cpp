@@ -219,3 +219,78 @@ TEST_CASE("tensors that pile up are leaked memory; a model that lives to the end
                ContainsSubstring("160 MiB (167,772,160 bytes) in 40 allocations"));
     CHECK_FALSE(rule(failed, "growth").passed);
 }
+
+TEST_CASE("a step's summary stays below its limit, whatever there is to say", "[gate]") {
+    const Analysis analysis = leaking_job();
+    Decision decision = decide(analysis, with(Limits::usual()));
+    const std::string wide(2 << 20, '*');
+    for (RuleResult& rule : decision.rules) {
+        const Offender one = rule.offenders.at(0);
+        rule.measured = wide;
+        for (int i = 0; i < 5000; ++i) {
+            rule.offenders.push_back(one);
+            rule.offenders.back().finding->evidence.assign(100, wide.substr(0, 3000));
+        }
+    }
+    decision.obstacles.assign(5000, wide.substr(0, 10000));
+    const std::string summary = github_summary(decision);
+    CHECK(summary.size() < (1 << 20));
+    CHECK_THAT(summary, ContainsSubstring("gate failed"));
+    CHECK_THAT(summary, ContainsSubstring("**FAILED**"));
+    CHECK_THAT(summary, ContainsSubstring("and 4990 more reasons"));
+}
+
+TEST_CASE("a phase of a job that runs: judged once it has ended", "[gate]") {
+    Analysis analysis = leaking_job(1);
+    ProcessAnalysis& process = analysis.processes[0];
+    Limits generous;
+    generous.leaked_bytes = UINT64_MAX;
+    Request request = with(generous);
+    request.phase = "step";
+    SECTION("one that the trace does not have") {
+        process.accounts.cut = accounts::PhaseWindow{};
+        CHECK(decide(analysis, request).outcome == Outcome::CannotJudge);
+        process.accounts.cut->ranges = 1;
+        CHECK(decide(analysis, request).outcome == Outcome::Passed);
+    }
+    SECTION("running") {
+        process.accounts.cut = accounts::PhaseWindow{};
+        process.accounts.cut->ranges = 1;
+        process.end.how = trace::SourceStatus::End::Running;
+        CHECK(decide(analysis, request).outcome == Outcome::CannotJudge);
+        request.running = true;
+        CHECK(decide(analysis, request).outcome == Outcome::Passed);
+        SECTION("and still in it") {
+            process.accounts.cut->open = true;
+        }
+        SECTION("with lost events") {
+            process.status.losses[static_cast<size_t>(trace::Loss::RingFull)] = 1;
+        }
+        SECTION("with ranges that were not measured") {
+            process.accounts.phases.not_measured = 1;
+        }
+        CHECK(decide(analysis, request).outcome ==
+              (process.accounts.cut->open || process.lost_events() != 0 || process.accounts.phases.not_measured != 0
+                   ? Outcome::CannotJudge
+                   : Outcome::Passed));
+    }
+    SECTION("a process that is not there") {
+        analysis.processes.clear();
+        request.pid = 1;
+        CHECK(decide(analysis, request).obstacles.at(0) == "the trace has no process 1");
+    }
+}
+
+TEST_CASE("a test's tensors that survive it are leaked, if that is asked", "[gate]") {
+    JudgedJob judged;
+    judged.job.stack(4).device_alloc(0x7f0000000000, 200 * kMiB);
+    judged.job.stack(5).block_alloc(0x7f0000000000, 4 * kMiB);
+    judged.judge();
+    Analysis analysis;
+    analysis.processes.push_back(judged.process());
+    Request request = with(Limits::usual());
+    CHECK(decide(analysis, request).outcome == Outcome::Passed);
+    request.survivors = true;
+    CHECK_THAT(rule(decide(analysis, request), "leaked-bytes").measured,
+               ContainsSubstring("4 MiB (4,194,304 bytes) in 1 allocation"));
+}
