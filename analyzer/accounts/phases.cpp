@@ -160,7 +160,8 @@ void Phases::close(const std::vector<Ledger>& ledgers, Record& record, const Ope
         sum.device = ledger.device;
         sum.quantity = ledger.quantity;
         const int64_t change = difference(live_end, measured.live_begin);
-        sum.change += change;
+        // Sizes of a damaged trace may sum beyond all bounds: wrapped around, as the unsigned sums beside it.
+        sum.change = static_cast<int64_t>(static_cast<uint64_t>(sum.change) + static_cast<uint64_t>(change));
         sum.least_change = fresh ? change : std::min(sum.least_change, change);
         sum.greatest_change = fresh ? change : std::max(sum.greatest_change, change);
         if (fresh || measured.peak > sum.peak) {
