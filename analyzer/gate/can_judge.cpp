@@ -1,43 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "analyzer/gate/can_judge.h"
 
-#include "analyzer/opaque_arenas.h"
-#include "analyzer/print/units.h"
+#include <utility>
+
+#include "analyzer/obstacles.h"
 
 namespace vramtrace::gate {
-namespace {
-
-bool made_memory(const ProcessAnalysis& process) {
-    for (const accounts::Total& total : process.accounts.totals) {
-        if (total.quantity != accounts::Quantity::Handle && total.allocated.count > 0) return true;
-    }
-    return process.accounts.failures_total > 0;
-}
-
-}  // namespace
 
 std::vector<std::string> obstacles(const Analysis& analysis) {
     std::vector<std::string> reasons;
     bool any = false;
     for (const ProcessAnalysis& process : analysis.processes) {
-        const std::string who = process.facts.title() + " (pid " + std::to_string(process.status.identity.pid) + ")";
         any = any || made_memory(process);
-        if (process.end.running()) reasons.push_back(who + " is still running");
-        if (const auto until = process.judged_until()) {
-            reasons.push_back(who + " lost " + print::counted(process.lost_events(), "event", "events") +
-                              (process.accounts.stopped ? " or stopped recording" : "") +
-                              ": what they were about cannot be known");
-        }
-        for (const accounts::TextNote& note : process.accounts.notes) {
-            if (note.kind == trace::EventKind::BlindSpot) reasons.push_back(who + ": " + process.text(note.text));
-        }
-        for (const accounts::Site& site : process.accounts.sites) {
-            if (const OpaqueArena arena = opaque_arena(process, site); arena.is_one()) {
-                reasons.push_back(who + ": " + arena.sentence());
-                break;
-            }
-        }
-        for (const std::string& warning : process.status.warnings) reasons.push_back(who + ": " + warning);
+        for (std::string& reason : obstacles_of(process)) reasons.push_back(std::move(reason));
     }
     for (const std::string& warning : analysis.warnings) reasons.push_back(warning);
     if (!any) reasons.emplace_back("no CUDA allocation was recorded: is this the job that was meant?");
