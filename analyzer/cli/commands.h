@@ -18,6 +18,7 @@ struct Chosen {
 void add_run(CLI::App& program, Chosen& chosen);
 void add_report(CLI::App& program, Chosen& chosen);
 void add_check(CLI::App& program, Chosen& chosen);
+void add_diff(CLI::App& program, Chosen& chosen);
 void add_dump(CLI::App& program, Chosen& chosen);
 void add_symbolize(CLI::App& program, Chosen& chosen);
 void add_doctor(CLI::App& program, Chosen& chosen);

@@ -26,10 +26,11 @@ constexpr char kExamples[] = R"(Examples:
   vramtrace report -n 20 --by function     longer tables, rows grouped by function
   vramtrace report --json | jq .leak_summary
   vramtrace check --leaked-bytes 0         fail if a byte leaked (for CI)
+  vramtrace diff before after              did the fix help: what grew, what shrank
   vramtrace doctor                         will it work here, and what will be seen
 
 Without `run`: LD_PRELOAD=/path/to/libvramtrace.so VRAMTRACE_DIR=trace ./train, then `vramtrace report trace`.
-Exit codes: 0 good, 1 failed, 2 usage, 3 no trace, 4 trace unreadable; `check`: 23 gate failed, 24 cannot judge; `run` gives the
+Exit codes: 0 good, 1 failed, 2 usage, 3 no trace, 4 trace unreadable; `check`: 23 gate failed; `check`, `diff`: 24 cannot judge; `run` gives the
 job's own (docs/exit-codes.md).)";
 
 // `run` must not look into the job's command line: everything from the first word that is no option of run's own, or
@@ -80,6 +81,7 @@ int run_program(int argc, char** argv) {
     add_run(program, chosen);
     add_report(program, chosen);
     add_check(program, chosen);
+    add_diff(program, chosen);
     add_dump(program, chosen);
     add_symbolize(program, chosen);
     add_doctor(program, chosen);

@@ -3,7 +3,6 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -11,6 +10,7 @@
 
 #include "analyzer/files/json_file.h"
 #include "analyzer/print/json_writer.h"
+#include "analyzer/site_key.h"
 
 namespace vramtrace::gate {
 namespace {
@@ -43,13 +43,7 @@ std::string site_fingerprint(const ProcessAnalysis& process, const verdict::Find
     fingerprint.add(replay::quantity_name(finding.quantity));
     const NamedStack& stack = process.stack(finding.stack);
     if (stack.missing || stack.frames.empty()) fingerprint.add(finding.key);
-    // What a library does below the program's own line changes with every release of it.
-    for (size_t i = stack.headline; i < stack.frames.size(); ++i) {
-        const NamedFrame& frame = process.frames[stack.frames[i]];
-        if (frame.vendor) continue;
-        fingerprint.add(frame.function.empty() ? frame.title() : frame.function);
-        fingerprint.add(std::filesystem::path(frame.file).filename().string());
-    }
+    for (const std::string& part : site_parts(process, stack, SiteDetail::Offsets)) fingerprint.add(part);
     return fingerprint.text();
 }
 

@@ -15,14 +15,14 @@ Split BlockMap::split_in(uint64_t begin, uint64_t end) const {
     overlapping(begin, end - begin, [&](const Allocation& block) {
         any = true;
         if (block.address > at) {
-            split.bytes += static_cast<int64_t>(block.address - at);
+            split.bytes = static_cast<int64_t>(static_cast<uint64_t>(split.bytes) + (block.address - at));
             ++split.pieces;
         }
         at = std::max(at, bounded_end(block.address, block.bytes));
     });
     if (!any) return {};
     if (at < end) {
-        split.bytes += static_cast<int64_t>(end - at);
+        split.bytes = static_cast<int64_t>(static_cast<uint64_t>(split.bytes) + (end - at));
         ++split.pieces;
     }
     return split;
