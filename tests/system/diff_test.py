@@ -46,7 +46,7 @@ class Diff(Case):
         self.assertEqual({s["state"] for s in self.device("--lines", before, after)[1]("forward_pass")}, {"new", "gone"})
         text = diff(before, after).stdout
         self.assertIn("GONE", text)
-        self.assertIn("-2.93 MiB", text)
+        self.assertIn("-2.92 MiB", text)
 
     def test_phases(self):
         trace = self.record("marked_phases")
