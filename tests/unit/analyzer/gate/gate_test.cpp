@@ -292,5 +292,5 @@ TEST_CASE("a test's tensors that survive it are leaked, if that is asked", "[gat
     CHECK(decide(analysis, request).outcome == Outcome::Passed);
     request.survivors = true;
     CHECK_THAT(rule(decide(analysis, request), "leaked-bytes").measured,
-               ContainsSubstring("4 MiB (4,194,304 bytes) in 1 allocation"));
+               ContainsSubstring("4.00 MiB (4,194,304 bytes) in 1 allocation"));
 }
