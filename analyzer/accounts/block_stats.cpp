@@ -59,7 +59,8 @@ void BlockStats::on_block(const replay::BlockChange& change) {
     const bool small = (block.flags & replay::kSmallPool) != 0;
     const int64_t sign = change.begins ? 1 : -1;
     for (BlockPool* pool : {&table.all, small ? &table.small : &table.large}) {
-        pool->allocated.bytes.change(sign * static_cast<int64_t>(block.bytes), change.taken_back);
+        pool->allocated.bytes.change(static_cast<int64_t>(static_cast<uint64_t>(sign) * block.bytes),
+                                     change.taken_back);
         pool->allocated.count.change(sign, change.taken_back);
         pool->split.bytes.change(change.split_bytes, change.taken_back);
         pool->split.count.change(change.split_pieces, change.taken_back);

@@ -49,12 +49,14 @@ Split BlockMap::split_by(const Allocation& block, uint64_t begin, uint64_t end) 
         high = std::max(next->first, to);
     }
     Split change;
-    change.bytes = static_cast<int64_t>(from - low) + static_cast<int64_t>(high - to);
+    // Unsigned until the end: addresses of a damaged trace lie anywhere.
+    uint64_t bytes = (from - low) + (high - to);
     change.pieces = (from > low ? 1 : 0) + (high > to ? 1 : 0);
     if (others && high > low) {
-        change.bytes -= static_cast<int64_t>(high - low);
+        bytes -= high - low;
         change.pieces -= 1;
     }
+    change.bytes = static_cast<int64_t>(bytes);
     return change;
 }
 

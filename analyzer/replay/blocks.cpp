@@ -151,7 +151,7 @@ void Blocks::tell(const Allocation& block, bool begins, Moment now, bool taken_b
     uint64_t end = 0;
     if (segments_.bounds(block, begin, end)) {
         const Split split = map_.split_by(block, begin, end);
-        change.split_bytes = begins ? split.bytes : -split.bytes;
+        change.split_bytes = begins ? split.bytes : static_cast<int64_t>(0 - static_cast<uint64_t>(split.bytes));
         change.split_pieces = begins ? split.pieces : -split.pieces;
     }
     for (Observer* observer : core_.observers()) observer->on_block(change);

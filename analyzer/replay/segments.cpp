@@ -194,7 +194,7 @@ void Segments::end(const Allocation& memory, Moment now) {
     if ((memory.flags & kSegment) == 0) return;
     const Split split = blocks_.split_in(memory.address, bounded_end(memory.address, memory.bytes));
     tell({memory.device, is_host(memory.kind), (memory.flags & kSmallPool) != 0, -static_cast<int64_t>(memory.bytes),
-          -1, -split.bytes, -split.pieces, now, false});
+          -1, static_cast<int64_t>(0 - static_cast<uint64_t>(split.bytes)), -split.pieces, now, false});
 }
 
 void Segments::restore(Allocation& memory, Moment now) {
