@@ -11,57 +11,15 @@ import contextlib
 import ctypes
 import functools
 import gc
-import itertools
 import json
-import os
 import signal
 import sys
 import threading
 import time
-import traceback
 
-FIRST_SIZE = 4096
+from python_allocations import CONTEXT, allocate, cuda, in_case, records
+
 AT_FINALIZATION = 777777  # the size of allocations in module teardown, of which no stack is asked
-
-cuda = ctypes.CDLL("libcuda.so.1")
-sizes = itertools.count(FIRST_SIZE)
-records = []
-case_name = threading.local()
-current_case = "start"
-
-
-def begin():
-    context = ctypes.c_void_p()
-    for result in (cuda.cuInit(0), cuda.cuDevicePrimaryCtxRetain(ctypes.byref(context), 0), cuda.cuCtxSetCurrent(context)):
-        if result != 0:
-            raise SystemExit(f"CUDA: {result}")
-    return context
-
-
-CONTEXT = begin()
-
-
-def snapshot():
-    """The stack of the caller, innermost frame first, as traceback tells it."""
-    frame = sys._getframe(1)
-    summary = traceback.StackSummary.extract(traceback.walk_stack(frame), lookup_lines=False)
-    names = []
-    while frame is not None:
-        names.append(getattr(frame.f_code, "co_qualname", frame.f_code.co_name))
-        frame = frame.f_back
-    return [[s.filename, s.lineno, s.name, name] for s, name in zip(summary, names)]
-
-
-def note(size, pointer, stack, result):
-    assert result == 0, result
-    records.append({"size": size, "case": current_case, "stack": stack, "address": pointer.value})
-
-
-def allocate():
-    size, pointer = next(sizes), ctypes.c_void_p()
-    note(size, pointer, snapshot(), cuda.cuMemAlloc_v2(ctypes.byref(pointer), ctypes.c_size_t(size)))
-    return pointer.value
-
 
 CASES = []
 
@@ -488,8 +446,7 @@ class AtTheEnd:
 
 
 def at_exit(result):
-    global current_case
-    current_case = "at exit"
+    in_case("at exit")
     allocate()
     with open(result, "w") as out:
         for record in records:
@@ -498,9 +455,8 @@ def at_exit(result):
 
 
 def main():
-    global current_case
     for function in CASES:
-        current_case = function.__name__
+        in_case(function.__name__)
         function()
     atexit.register(at_exit, sys.argv[1])
 
