@@ -80,7 +80,7 @@ class Plugin(Case):
     def test_judged(self):
         done, results = self.pytest()
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
-        self.assertIn("FAILED  leaked-bytes: 2.93 KiB (3,000 bytes) in 1 allocation", results["test_leaks"])
+        self.assertIn("FAILED  leaked-bytes: 2.92 KiB (3,000 bytes) in 1 allocation", results["test_leaks"])
         self.assertIn("FAILED  peak", results["test_high"])
         self.assertIn("(5,000 bytes)", results["test_limits[c/d]"])
         self.assertIn("no CUDA allocation was recorded in phase", results["test_idle"])

@@ -180,7 +180,7 @@ class Python(Case):
         self.assertEqual(told["outer"], outer)
         self.assertEqual(told["outer_running"], outer)
         self.assertEqual(told["returned"], 6000)
-        self.assertEqual(told["line"], "vramtrace: step: +0 bytes, peak 4.59 KiB (+2.93 KiB), 0 survivors of 0 bytes\n")
+        self.assertEqual(told["line"], "vramtrace: step: +0 B, peak 4.58 KiB (+2.92 KiB), 0 survivors of 0 B\n")
         self.assertEqual(told["often"]["allocated_bytes"], 64)
         self.assertEqual([t["survivor_bytes"] for t in told["threads"]], [1024, 2048])
         rows = phases(report(self.trace))

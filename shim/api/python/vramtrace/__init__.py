@@ -140,11 +140,17 @@ def _report():
 
 
 def _spelt(value):
+    """A signed amount as the reports spell it: cut, not rounded, to three or four digits."""
     sign, value = ("-" if value < 0 else "+"), abs(value)
-    for unit in ("bytes", "KiB", "MiB", "GiB"):
-        if value < 1024 or unit == "GiB":
-            return f"{sign}{value:.0f} {unit}" if unit == "bytes" else f"{sign}{value:.2f} {unit}"
-        value /= 1024
+    if value < 1024:
+        return f"{sign}{value} B"
+    unit = 1
+    while unit < 6 and value >> (10 * (unit + 1)):
+        unit += 1
+    one = 1 << (10 * unit)
+    whole, hundredths = value // one, value % one * 100 // one
+    digits = f"{whole}" if whole >= 100 else f"{whole}.{hundredths // 10}" if whole >= 10 else f"{whole}.{hundredths:02}"
+    return f"{sign}{digits} {('KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB')[unit - 1]}"
 
 
 class _Entry:
