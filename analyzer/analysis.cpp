@@ -102,6 +102,13 @@ bool ProcessAnalysis::kept_by_runtime(const accounts::SiteKey& site) const {
     return !named.recorded().empty() && frames[named.recorded()[0]].vendor;
 }
 
+const instant::Picture* ProcessAnalysis::picture(uint8_t device, replay::Moment moment) const {
+    for (const instant::Picture& picture : pictures) {
+        if (picture.device == device && picture.moment.ticket == moment.ticket) return &picture;
+    }
+    return nullptr;
+}
+
 Analysis analyze(const AnalysisOptions& options) {
     const input::Input opened = input::open_input(options.path);
     Analysis analysis;
@@ -122,9 +129,7 @@ Analysis analyze(const AnalysisOptions& options) {
             const auto source = process.open();
             const ReadingOptions reading_options{options.at, options.phase};
             ProcessReading& reading = readings.emplace_back(*source, symbolizer, options.progress, reading_options);
-            if (options.iterations && reading.wants_iterations()) {
-                reading.read_iterations(*process.open(), symbolizer, options.progress);
-            }
+            if (options.read_twice) reading.read_again(*process.open(), symbolizer, options.progress);
         } catch (const trace::InputError& error) {
             analysis.warnings.emplace_back(error.what());
         }

@@ -13,6 +13,7 @@
 
 #include "analyzer/accounts/accounts.h"
 #include "analyzer/accounts/iterations.h"
+#include "analyzer/instant/picture.h"
 #include "analyzer/symbolize/code_owner.h"
 #include "analyzer/symbolize/symbolizer.h"
 #include "trace/event_source.h"
@@ -140,6 +141,10 @@ struct ProcessAnalysis {
 
     // The job's outermost loop, if there is one, and what each call site had live in its rounds.
     std::optional<accounts::Iterations> iterations;
+    // Devices frozen at the moments that matter: at their peaks, and at the requests that were refused (of very many, the
+    // last ones and those that ended the job). From the second pass, like iterations; by device and moment.
+    std::vector<instant::Picture> pictures;
+    const instant::Picture* picture(uint8_t device, replay::Moment moment) const;
 
     std::optional<uint64_t> cut_at;     // the analysis ends there, ns since recording began; events came after it
     std::optional<uint64_t> first_gap;  // the last time before a gap in the order of events
@@ -177,9 +182,9 @@ public:
                    const ReadingOptions& options = {});
     ~ProcessReading();
     ProcessReading(ProcessReading&&) noexcept;
-    // The same events once more, if the job has a loop: what each call site had live in its rounds. Before resolve().
-    bool wants_iterations() const;
-    void read_iterations(trace::EventSource& source, symbolize::Symbolizer& symbolizer, const ProgressReport& progress);
+    // The same events once more, for what only the first reading could tell to look for: rounds of the job's loop, devices
+    // at their peaks and at refused requests. Before resolve().
+    void read_again(trace::EventSource& source, symbolize::Symbolizer& symbolizer, const ProgressReport& progress);
     // After symbolizer.resolve().
     ProcessAnalysis named(const symbolize::Symbolizer& symbolizer, ShownFrames shown = ShownFrames::Merged) &&;
 
@@ -196,7 +201,7 @@ struct AnalysisOptions {
     std::optional<std::string> phase;  // only what belongs to phases of this name (accounts/phase_cut.h)
     std::optional<uint32_t> pid;       // the other processes are not read
     ShownFrames shown = ShownFrames::Merged;
-    bool iterations = false;  // look for the job's loop, which reads everything twice; verdicts need it
+    bool read_twice = false;  // also what ProcessReading::read_again() gives; verdicts need it
     ProgressReport progress;
 };
 

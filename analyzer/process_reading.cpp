@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <functional>
+#include <map>
+#include <span>
 
 #include "analyzer/accounts/accountant.h"
 #include "analyzer/analysis.h"
@@ -23,6 +26,25 @@ accounts::AccountantOptions options_for(const trace::EventSource& source, const 
                 return std::string_view(reinterpret_cast<const char*>(body.data()), body.size());
             },
             phase};
+}
+
+// What to do once the event with this ticket, and all before it, have been accounted: the device stands still for it.
+using Stops = std::multimap<uint64_t, std::function<void(const accounts::Accountant&)>>;
+
+// A lost event's ticket never comes: its stop is made where the next one's does.
+void add_with_stops(accounts::Accountant& accountant, std::span<const trace::Event> batch, Stops& stops) {
+    while (!stops.empty()) {
+        const uint64_t ticket = stops.begin()->first;
+        const auto later = std::find_if(batch.begin(), batch.end(),
+                                        [ticket](const trace::Event& event) { return event.sequence > ticket; });
+        if (later == batch.end()) break;
+        const auto until = static_cast<size_t>(later - batch.begin());
+        accountant.add(batch.first(until));
+        batch = batch.subspan(until);
+        stops.begin()->second(accountant);
+        stops.erase(stops.begin());
+    }
+    accountant.add(batch);
 }
 
 }  // namespace
@@ -75,29 +97,29 @@ ProcessReading::ProcessReading(trace::EventSource& source, symbolize::Symbolizer
     }
 }
 
-bool ProcessReading::wants_iterations() const {
-    return accounts::find_marker(parts_->analysis.accounts).has_value();
-}
-
-void ProcessReading::read_iterations(trace::EventSource& source, symbolize::Symbolizer& symbolizer,
-                                     const ProgressReport& progress) {
+void ProcessReading::read_again(trace::EventSource& source, symbolize::Symbolizer& symbolizer,
+                                const ProgressReport& progress) {
     ProcessAnalysis& analysis = parts_->analysis;
     const auto marker = accounts::find_marker(analysis.accounts);
-    if (!marker) return;
+    Stops stops;
+    if (!marker && stops.empty()) return;
     accounts::Accountant accountant(options_for(source, parts_->phase));
-    accounts::IterationCounts counts(analysis.accounts, *marker);
-    accountant.attach(counts);
+    std::optional<accounts::IterationCounts> counts;
+    if (marker) accountant.attach(counts.emplace(analysis.accounts, *marker));
     std::vector<trace::Event> batch;
     while (source.next_batch(batch)) {
         // A running job has gone on since the first pass: that is not part of this analysis.
         while (!batch.empty() && batch.back().sequence > analysis.accounts.last.ticket) batch.pop_back();
-        accountant.add(batch);
+        add_with_stops(accountant, batch, stops);
         if (progress) progress(source.bytes_done(), source.bytes_total());
     }
+    for (const auto& [ticket, stop] : stops) stop(accountant);
     accountant.finish(analysis.cut_at ? trace::SourceStatus{} : analysis.status);
-    analysis.iterations = counts.result(accountant);
-    for (const auto& [site, series] : analysis.iterations->sites) {
-        for (const auto& release : series.releases) parts_->stacks.add(source.definitions(), release.stack);
+    if (counts) {
+        analysis.iterations = counts->result(accountant);
+        for (const auto& [site, series] : analysis.iterations->sites) {
+            for (const auto& release : series.releases) parts_->stacks.add(source.definitions(), release.stack);
+        }
     }
     parts_->stacks.want(symbolizer);
 }

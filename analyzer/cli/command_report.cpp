@@ -94,7 +94,7 @@ int report_trace(const ReportOptions& options) {
     wanted.look_up_symbols = !options.no_symbols;
     if (options.only_native) wanted.shown = ShownFrames::Native;
     if (options.only_python) wanted.shown = ShownFrames::Python;
-    wanted.iterations = true;
+    wanted.read_twice = true;
     if (!options.phase.empty()) wanted.phase = options.phase;
     Analysis analysis;
     {

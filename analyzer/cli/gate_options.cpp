@@ -149,7 +149,7 @@ Analysis analysed(const GateOptions& options, const gate::Request& request, cons
     wanted.pid = request.pid;
     wanted.symbols = search_paths(options.symbols);
     wanted.look_up_symbols = !options.no_symbols;
-    wanted.iterations = true;
+    wanted.read_twice = true;
     Progress progress("judging");
     wanted.progress = [&](uint64_t done, uint64_t total) { progress.show(done, total); };
     return analyze(wanted);
