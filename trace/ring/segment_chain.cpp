@@ -106,19 +106,19 @@ bool SegmentChain::append(RingHeader* full, uint64_t now) {
     if (now < append_again_.load(std::memory_order_relaxed)) return false;
     // No handler of the job may run on top of us: it would wait for us to finish, or jump out and leave appending_ set.
     const BlockSignals block;
-    uint32_t idle = 0;
-    if (!appending_.compare_exchange_strong(idle, 1, std::memory_order_acquire, std::memory_order_relaxed)) {
-        for (uint64_t waited = 0; waited < kLongestWait; waited += kPollNanoseconds) {
-            // acquire, pairs with the release at the end of an append: what it published is seen from here on, so only
-            // the answer of after it counts.
-            const bool done = appending_.load(std::memory_order_acquire) == 0;
-            VRAMTRACE_TEST_POINT("segment.looked");
-            const bool worth = current_.load(std::memory_order_relaxed) != full || has_room(*full);
-            if (worth || done) return worth;
-            sys::sleep_nanoseconds(kPollNanoseconds);
-        }
-        return false;
+    VRAMTRACE_TEST_POINT("segment.full");
+    // acquire, pairs with the release at the end of an append: what it published is seen from here on. Whoever appends
+    // now may do it for an older segment, and publish nothing: then it is our turn.
+    uint64_t waited = 0;
+    for (uint32_t idle = 0;
+         !appending_.compare_exchange_strong(idle, 1, std::memory_order_acquire, std::memory_order_relaxed);
+         idle = 0, waited += kPollNanoseconds) {
+        VRAMTRACE_TEST_POINT("segment.looked");
+        if (current_.load(std::memory_order_relaxed) != full || has_room(*full)) return true;
+        if (waited >= kLongestWait || now < append_again_.load(std::memory_order_relaxed)) return false;
+        sys::sleep_nanoseconds(kPollNanoseconds);
     }
+    VRAMTRACE_TEST_POINT("segment.appending");
     bool worth = current_.load(std::memory_order_relaxed) != full || has_room(*full);
     if (!worth) {
         release_drained();
