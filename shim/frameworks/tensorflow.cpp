@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include <atomic>
+#include <initializer_list>
 
 #include "shim/frameworks/framework_hook.h"
 #include "shim/real/elf_symbols.h"

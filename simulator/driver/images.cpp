@@ -4,6 +4,7 @@
 #include <elf.h>
 
 #include <cstring>
+#include <initializer_list>
 
 #include "simulator/driver/modules.h"
 

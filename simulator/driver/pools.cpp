@@ -2,6 +2,7 @@
 #include "simulator/driver/pools.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 #include "simulator/driver/graph_memory.h"
 #include "simulator/driver/sharing.h"

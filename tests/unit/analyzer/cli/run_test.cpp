@@ -357,8 +357,10 @@ TEST_CASE("several runs into one directory leave the first one's record alone") 
     Run first(shell("echo ready; while [ ! -e stop ]; do sleep 0.02; done; exit 5", {"-o", "shared"}));
     REQUIRE(first.wait_for_output("ready"));
     const std::string directory = first.scratch.file("shared");
+    // The job may have come as far before its record is there.
+    for (int i = 0; i < 3000 && content(directory + "/run.json").empty(); ++i) usleep(10'000);
     const std::string record = content(directory + "/run.json");
-    CHECK(nlohmann::json::parse(record).at("running") == true);
+    REQUIRE(nlohmann::json::parse(record).at("running") == true);
     Run second(shell("exit 6"), [&] { setenv("VRAMTRACE_DIR", directory.c_str(), 1); });
     CHECK(second.exit_code() == 6);
     CHECK(content(directory + "/run.json") == record);
