@@ -68,6 +68,7 @@ class Replay:
     def __init__(self, test, events):
         self.test, self.devices, self.moments = test, collections.defaultdict(Device), []
         self.segments, self.mapped = {}, {}  # address: (bytes, device)
+        self.handles = {}  # of cuMemCreate: device. A mapping's own device is that of its thread's context, if it has one
         for event in events:
             getattr(self, event["kind"], lambda event: None)(event)
 
@@ -84,9 +85,13 @@ class Replay:
             self.devices[device].segments.take(1)
             self.devices[device].reserved.take(size)
 
+    def PhysicalCreate(self, event):
+        self.handles[event["object"]] = event["aux"] & 0xffffffff
+
     def Map(self, event):
-        self.mapped[event["address"]] = (event["size"], event["device"])
-        self.devices[event["device"]].reserved.add(event["size"])
+        device = self.handles[event["object"]]
+        self.mapped[event["address"]] = (event["size"], device)
+        self.devices[device].reserved.add(event["size"])
 
     def Unmap(self, event):
         size, device = self.mapped.pop(event["address"])
